@@ -78,6 +78,9 @@ MAKERS: dict[str, Callable[[Capture], pl.DataFrame]] = {
 FALLBACK = "fallback"
 """The derived table that follows from the others."""
 
+SHARED = (neighbors.directions, vantage.nearest, phases.found)
+"""What rules ask for too: small, and it follows from what a capture and its evidence both have."""
+
 
 class Asked(NamedTuple):
     """What a caller wants to know of each run that its inputs hold."""
@@ -200,13 +203,12 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     tables = _side_by_side({**whole, **jobs})
     reasons = tuple(broken[name] for name in DERIVED if name in broken)
     undecided = {"broken": reasons, FALLBACK: TABLES[FALLBACK].empty()}
-    evidence = with_fallback(Evidence(**values | tables | undecided), strict=strict)
-    # They follow from what both have, and are small.
-    for kept in (neighbors.directions, vantage.nearest, phases.found):
+    evidence = Evidence(**values | tables | undecided)
+    for kept in SHARED:
         hand_on(kept, capture, evidence)
     # The proof asks for it once more.
     hand_on(vantage.nearest, capture, given)
-    return evidence
+    return with_fallback(evidence, strict=strict)
 
 
 def with_fallback(evidence: Evidence, *, strict: bool = False) -> Evidence:
@@ -219,7 +221,8 @@ def with_fallback(evidence: Evidence, *, strict: bool = False) -> Evidence:
             raise
         reason = f"the table {FALLBACK} failed {_why(error)}"
         return replace(evidence, broken=(*evidence.broken, reason))
-    hand_on(fallback.rows, evidence, decided)
+    for kept in (*SHARED, fallback.rows):
+        hand_on(kept, evidence, decided)
     return decided
 
 
