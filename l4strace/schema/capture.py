@@ -181,6 +181,7 @@ DIRECTIONS = Table(
         Column("without_ect_since_ns", I64, "ns", "Over UDP, time of the first packet after the last one with ECT; null where the last run has ECT, or none."),
         Column("without_ect_since_frame", U64, "", "Frame of `without_ect_since_ns`."),
         Column("without_ect_packets", U64, "", "Over UDP, packets of the last run if it is Not-ECT."),
+        Column("sender_host", U32, "", "Over UDP, number of the host that sends: directions of one input with one number come from one link-layer address, and no router lowered their TTL. Null where the capture does not show this."),
         Column("pairs_by_gap", pl.List(U32), "", "Over UDP, pairs of ECT or CE packets that follow each other, from the first CE on: those closer than 1 us, 2 us, 4 us and so on, each without those before; the last from 2 s on. Null without CE."),
         Column("turns_by_gap", pl.List(U32), "", "Pairs of `pairs_by_gap` of which one packet alone is CE."),
         Column("from_start", BOOL, "", "Whether the capture holds the first packet of UDP Prague, whose numbers begin at 1; null for others: a handshake shows the start of TCP."),

@@ -193,6 +193,8 @@ pub struct Packet {
     /// Nanoseconds since the Unix epoch.
     pub ts_ns: i64,
     pub interface: Interface,
+    /// Link-layer address of the station that sent the frame, over UDP; zeros where the link has none.
+    pub station: [u8; 6],
     pub captured_len: u32,
     pub wire_len: u32,
     pub key: FlowKey,

@@ -57,7 +57,9 @@ pub(super) fn link(layers: &mut Layers, link_type: u32, data: &[u8], wire: u32) 
 
 #[inline]
 pub(super) fn ethernet(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
-    let kind = be16(head::<14>(data)?, 12);
+    let header = head::<14>(data)?;
+    layers.station.copy_from_slice(&header[6..12]);
+    let kind = be16(header, 12);
     let (rest, wire) = after(data, wire, 14)?;
     ethertype(layers, kind, rest, wire)
 }
@@ -170,7 +172,10 @@ fn null(layers: &mut Layers, data: &[u8], wire: u32, network_order: bool) -> Dec
 }
 
 fn linux_cooked(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
-    let kind = be16(head::<16>(data)?, 14);
+    let header = head::<16>(data)?;
+    // The address has eight bytes, of which Ethernet uses six.
+    layers.station.copy_from_slice(&header[6..12]);
+    let kind = be16(header, 14);
     let (rest, wire) = after(data, wire, 16)?;
     cooked_payload(layers, kind, rest, wire)
 }
@@ -179,6 +184,7 @@ fn linux_cooked_v2(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
     let header = head::<20>(data)?;
     let kind = be16(header, 0);
     layers.packet.interface = layers.packet.interface.with_index(be32(header, 4));
+    layers.station.copy_from_slice(&header[12..18]);
     let (rest, wire) = after(data, wire, 20)?;
     cooked_payload(layers, kind, rest, wire)
 }

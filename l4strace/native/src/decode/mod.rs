@@ -57,9 +57,18 @@ pub fn frame(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) ->
 
 /// From header to header, whatever they are.
 fn walk(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) -> Outcome {
-    let mut layers = Layers { packet, ip_headers: 0, steps: 0, odd: None, fragment: None, datagram: None };
+    let mut layers = Layers {
+        packet,
+        station: [0; 6],
+        ip_headers: 0,
+        steps: 0,
+        odd: None,
+        fragment: None,
+        datagram: None,
+    };
     let reached = link::link(&mut layers, link_type, data, wire_len);
     if let (Ok(()), Some(datagram)) = (reached, layers.datagram) {
+        layers.packet.station = layers.station;
         return Outcome::Udp(datagram.payload(data));
     }
     match (reached, layers.fragment) {
@@ -75,6 +84,7 @@ const MAX_STEPS: u8 = 24;
 /// What the walk down the headers has gathered.
 struct Layers<'p> {
     packet: &'p mut Packet,
+    station: [u8; 6],
     ip_headers: u8,
     steps: u8,
     odd: Option<Loss>,

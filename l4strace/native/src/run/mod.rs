@@ -11,6 +11,7 @@ mod view;
 
 pub use capture::Capture;
 pub use follow::Follower;
+pub use udp_vantage::Hosts;
 pub use view::{DirectionView, FlowView, RoundView, UdpView};
 
 use crate::pair::Path;

@@ -2,11 +2,26 @@
 
 use std::collections::HashMap;
 
+use crate::packet::Tunnel;
 use crate::pair::Path;
 use crate::track::{UdpFlow, Vantage};
 
 /// TTLs and hop limits with which hosts send (Linux and macOS, Windows, network equipment).
 const SENT: [u8; 3] = [64, 128, 255];
+
+/// Numbers of the hosts whose frames captures show, in the order of appearance; each capture has its own.
+#[derive(Default)]
+pub struct Hosts(HashMap<(u16, [u8; 6]), u32>);
+
+impl Hosts {
+    /// That of what a conversation's side sent: its frames came from one station, and no router forwarded them.
+    pub fn number(&mut self, source: u16, flow: &UdpFlow, side: usize) -> Option<u32> {
+        let dir = &flow.dirs[side];
+        let station = dir.station.filter(|_| SENT.contains(&dir.max_ttl) && flow.tunnel == Tunnel::None)?;
+        let next = self.0.len() as u32;
+        Some(*self.0.entry((source, station)).or_insert(next))
+    }
+}
 
 /// Captures of each conversation from client to server, as far as they were matched.
 pub struct Orders(HashMap<u32, Order>);
@@ -76,6 +91,32 @@ mod tests {
         assert_eq!(vantage([57, 255], &[], 0), Vantage::Server);
         assert_eq!(vantage([57, 120], &[], 0), Vantage::Middle);
         assert_eq!(vantage([64, 128], &[], 0), Vantage::Unknown, "on one link with both");
+    }
+
+    #[test]
+    fn frames_of_one_station_that_no_router_forwarded_are_one_hosts() {
+        let flow = |ttl: u8, stations: [u8; 2], tunnel: Tunnel| {
+            let mut flows = UdpFlows::default();
+            for n in 0..16 {
+                let station = [2, 0, 0, 0, 0, stations[n % 2]];
+                let packet = Packet { ttl, station, tunnel, payload_len: 1, ..Packet::default() };
+                flows.datagram(&packet, b"x");
+            }
+            let flow = flows.kept().next().expect("a flow").clone();
+            flow
+        };
+        let mut hosts = Hosts::default();
+        let mut number = |source, flow: &UdpFlow| hosts.number(source, flow, 0);
+        assert_eq!(number(0, &flow(64, [7, 7], Tunnel::None)), Some(0));
+        assert_eq!(number(0, &flow(64, [8, 8], Tunnel::None)), Some(1));
+        assert_eq!(number(0, &flow(128, [7, 7], Tunnel::None)), Some(0));
+        assert_eq!(number(1, &flow(64, [7, 7], Tunnel::None)), Some(2), "another input");
+        assert_eq!(number(0, &flow(64, [7, 8], Tunnel::None)), None, "two stations");
+        assert_eq!(number(0, &flow(63, [7, 7], Tunnel::None)), None, "a router's");
+        assert_eq!(number(0, &flow(64, [7, 7], Tunnel::Gre)), None, "the tunnel's");
+        let mut bare = UdpFlows::default();
+        (0..16).for_each(|_| bare.datagram(&Packet { ttl: 64, payload_len: 1, ..Packet::default() }, b"x"));
+        assert_eq!(number(0, bare.kept().next().unwrap()), None, "no link layer");
     }
 
     #[test]

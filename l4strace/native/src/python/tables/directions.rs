@@ -126,6 +126,7 @@ fn span(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.i64("without_ect_since_ns", dirs.iter().map(|_| None));
     t.u64("without_ect_since_frame", dirs.iter().map(|_| None));
     t.u64("without_ect_packets", dirs.iter().map(|_| None));
+    t.u32("sender_host", dirs.iter().map(|_| None));
     t.u32_lists("pairs_by_gap", dirs.iter().map(|_| None::<[u32; 0]>));
     t.u32_lists("turns_by_gap", dirs.iter().map(|_| None::<[u32; 0]>));
     t.bool("from_start", dirs.iter().map(|_| None::<bool>));

@@ -11,7 +11,7 @@ use crate::datagrams::{Datagrams, Seen};
 use crate::packet::{Address, FlowKey, Network};
 use crate::python::seam::{caught, native};
 use crate::read::{self, Input};
-use crate::run::UdpView;
+use crate::run::{Hosts, UdpView};
 use crate::track::{Counts, Limit, RttTotals, Sending, Tally, Transport, UdpSlot};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -89,6 +89,7 @@ fn ecn_tried(t: &mut Columns, dirs: &[Direction<'_>]) {
     t.u64("without_ect_since_frame", given_up().map(|since| since.map(|s| s.1)));
     t.u64("without_ect_packets", runs().map(|r| r.without_ect));
     let classes = || dirs.iter().map(|d| d.view.flow.spacing(usize::from(!d.forward)).classes());
+    t.u32("sender_host", dirs.iter().map(|d| d.host));
     t.u32_lists("pairs_by_gap", classes().map(|all| all.map(|all| all.iter().map(|of| of[0]))));
     t.u32_lists("turns_by_gap", classes().map(|all| all.map(|all| all.iter().map(|of| of[1]))));
     // Numbers of UDP Prague begin at 1.
@@ -100,6 +101,7 @@ fn ecn_tried(t: &mut Columns, dirs: &[Direction<'_>]) {
 struct Direction<'a> {
     view: &'a UdpView<'a>,
     forward: bool,
+    host: Option<u32>,
     tally: &'a Tally,
     sending: Option<&'a Sending>,
 }
@@ -132,11 +134,13 @@ impl Direction<'_> {
 
 pub fn directions(flows: &[UdpView<'_>]) -> Columns {
     let mut dirs: Vec<Direction<'_>> = Vec::with_capacity(flows.len() * 2);
+    let mut hosts = Hosts::default();
     for view in flows {
         let sides = [true, false].into_iter().zip(&view.flow.dirs).filter(|(_, dir)| dir.packets > 0);
         dirs.extend(sides.map(|(forward, tally)| Direction {
             view,
             forward,
+            host: hosts.number(view.source, view.flow, usize::from(!forward)),
             tally,
             sending: view.flow.sending(usize::from(!forward)),
         }));

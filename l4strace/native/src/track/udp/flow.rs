@@ -31,6 +31,8 @@ pub struct Tally {
     pub data_ecn: [u64; 4],
     pub ce_payload_bytes: u64,
     pub max_payload: u32,
+    /// Link-layer address from which all packets came, if it was one.
+    pub station: Option<[u8; 6]>,
     /// Largest TTL or hop limit.
     pub max_ttl: u8,
     pub super_packets: u64,
@@ -49,7 +51,9 @@ impl Tally {
     fn add(&mut self, p: &Packet) {
         if self.packets == 0 {
             (self.first_frame, self.first_ns) = (p.frame, p.ts_ns);
+            self.station = Some(p.station).filter(|&station| station != [0; 6]);
         }
+        self.station = self.station.filter(|&station| station == p.station);
         (self.last_frame, self.last_ns) = (p.frame, p.ts_ns);
         let (codepoint, bytes) = (usize::from(p.ip_ecn & 3), u64::from(p.payload_len));
         let data = u64::from(bytes > 0);
