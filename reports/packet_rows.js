@@ -4,6 +4,7 @@ const SEEN = ["new", "retransmitted", "out of order", "keep-alive", "seen twice"
 const CODEPOINTS = ["Not-ECT", "ECT(1)", "ECT(0)", "CE"];
 const FLAG_NAMES = [[1, "FIN"], [2, "SYN"], [4, "RST"], [8, "PSH"], [16, "ACK"], [32, "URG"]];
 const SYN = 2, ECE = 64, CWR = 128;
+const CODEPOINT_KINDS = ["not-ect", "ect1", "ect0", "ce"];
 const CE = 3, RETRANSMITTED = 1, LATE = 2, TWICE = 4, STRAY = 5;
 // What the columns of a stretch hold, as arrays to draw from: by place in the stretch.
 function packetRows(data) {
@@ -12,12 +13,17 @@ function packetRows(data) {
     ecn: data.ecn[i], flags: data.flags[i], window: data.window[i], seen: data.seen[i], sack: data.sack[data.frame[i]],
   }));
   rows.sort((a, b) => a.t - b.t || a.i - b.i);
-  let ack = -Infinity, ace = null;
+  let ack = -Infinity, ace = null, sent = 0;
   for (const row of rows) {
     const counts = row.seen !== STRAY && row.seen !== TWICE;
     row.segment = counts && row.out && row.len > 0;
     row.acks = counts && !row.out && row.ack !== null;
-    [row.low, row.high] = row.acks ? [row.ack, row.ack] : [row.seq, row.seq + row.len];
+    // Over UDP what a packet of the other direction reports is not read: it stands beside what was sent.
+    row.back = data.udp && !row.out;
+    row.kind = data.udp ? CODEPOINT_KINDS[row.ecn] : "segment";
+    [row.low, row.high] = row.acks ? [row.ack, row.ack] : row.back ? [sent, sent] : [row.seq, row.seq + row.len];
+    row.drawn = row.segment || row.acks || row.back;
+    if (row.segment) sent = row.high;
     if (!row.acks) continue;
     row.newer = row.ack >= ack;
     ack = Math.max(ack, row.ack);
@@ -39,6 +45,8 @@ function marksOf(row, accecn) {
     if (row.seen === LATE) marks.push("late");
     if (row.ecn === CE) marks.push("ce");
     if (!accecn && row.flags & CWR) marks.push("cwr");
+  } else if (row.back) {
+    marks.push("back");
   } else if (row.acks) {
     if (row.step > 0) marks.push("step");
     if (!accecn && row.flags & ECE && !(row.flags & SYN)) marks.push("ece");

@@ -4,6 +4,9 @@ const MARGIN = { left: 64, right: 12, top: 22, bottom: 34 };
 const LEAST_NS = 1000; // the narrowest window: a microsecond
 const MARKS = {
   segment: ["--measured", "segment", "▏"],
+  "not-ect": ["--not-ect", "Not-ECT", "▏"],
+  ect1: ["--ect1", "ECT(1)", "▏"],
+  ect0: ["--ect0", "ECT(0)", "▏"],
   again: ["--loss", "retransmission", "×"],
   late: ["--recorded", "out of order", "◇"],
   ce: ["--ce", "CE", "●"],
@@ -13,6 +16,7 @@ const MARKS = {
   step: ["--ce", "ACE step", "▲"],
   ece: ["--ce", "ECE", "▲"],
   cwr: ["--ink", "CWR", "▼"],
+  back: ["--second", "packet of the other direction", "·"],
   moment: ["--error", "finding", "┊"],
 };
 
@@ -59,7 +63,7 @@ class PacketChart {
 
   label() {
     const kinds = new Set(this.rows.flatMap((row) => row.marks));
-    if (this.rows.some((row) => row.segment)) kinds.add("segment");
+    for (const row of this.rows) if (row.segment) kinds.add(row.kind);
     if (this.rows.some((row) => row.acks)) kinds.add("ack");
     if (this.rows.some((row) => row.acks && row.window !== null)) kinds.add("window");
     if (this.rows.some((row) => row.sack)) kinds.add("sack");
@@ -145,10 +149,11 @@ class PacketChart {
     const names = FLAG_NAMES.filter(([bit]) => row.flags & bit).map(([, name]) => name);
     const ecn = this.data.accecn && !(row.flags & SYN) ? [`ACE ${aceOf(row)}`] : [[256, "AE"], [128, "CWR"], [64, "ECE"]].filter(([bit]) => row.flags & bit).map(([, name]) => name);
     const seq = row.seq + (row.out ? base : 0);
-    const facts = [`frame ${row.frame}`, `t=${(this.data.start + row.t / 1e9).toFixed(6)} s`, row.out ? "data direction" : "ACK direction", `seq ${whole(seq)}`];
+    const facts = [`frame ${row.frame}`, `t=${(this.data.start + row.t / 1e9).toFixed(6)} s`, row.out ? "data direction" : this.data.udp ? "other direction" : "ACK direction", `${this.data.udp ? "byte" : "seq"} ${whole(seq)}`];
     if (row.len) facts.push(`to ${whole(seq + row.len)} (${whole(row.len)} bytes)`);
     if (row.ack !== null) facts.push(`ack ${whole(row.ack + (row.out ? 0 : base))}`);
-    facts.push(CODEPOINTS[row.ecn], [...names, ...ecn].join(" "));
+    facts.push(CODEPOINTS[row.ecn]);
+    if (!this.data.udp) facts.push([...names, ...ecn].join(" "));
     if (row.step) facts.push(`ACE step ${row.step}`);
     if (row.window !== null) facts.push(`window ${whole(row.window)}`);
     if (row.sack) facts.push(`SACK ${row.sack.map((edge) => whole(edge + base)).join(" ")}`);
@@ -173,7 +178,7 @@ class PacketChart {
     let [best, least] = [-1, Infinity];
     for (let i = firstAt(this.rows, this.shown[0]); i < this.rows.length && this.rows[i].t <= this.shown[1]; i++) {
       const row = this.rows[i];
-      if (!row.segment && !row.acks) continue;
+      if (!row.drawn) continue;
       const [top, bottom] = [this.y(row.high), this.y(row.low)];
       const away = Math.hypot(this.x(row.t) - x, Math.max(top - y, y - bottom, 0));
       if (away < least) [best, least] = [i, away];
@@ -190,6 +195,8 @@ class PacketChart {
     canvas.height = height * ratio;
     const pen = canvas.getContext("2d");
     pen.scale(ratio, ratio);
+    // Looked up once a drawing: the theme is asked for each colour.
+    this.paints = Object.fromEntries(KINDS.map((kind) => [kind, colour(MARKS[kind][0])]));
     pen.font = `12px ${getComputedStyle(document.body).fontFamily}`;
     const first = Math.max(firstAt(this.rows, this.shown[0]) - 1, 0);
     const seen = this.rows.slice(first, firstAt(this.rows, this.shown[1]) + 1);
@@ -211,7 +218,7 @@ class PacketChart {
   fit(seen) {
     [this.low, this.high] = [Infinity, -Infinity];
     for (const row of seen) {
-      if (!row.segment && !row.acks) continue;
+      if (!row.drawn) continue;
       if (row.low < this.low) this.low = row.low;
       if (row.high > this.high) this.high = row.high;
     }
@@ -246,7 +253,8 @@ class PacketChart {
       pen.fillText(n.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9))), MARGIN.left - 6, y + 4);
     }
     pen.textAlign = "left";
-    pen.fillText(`sequence, ${unit[1]} since byte ${Math.round(this.data.base).toLocaleString("en-US")}`, 6, 13);
+    const base = Math.round(this.data.base).toLocaleString("en-US");
+    pen.fillText(this.data.udp ? `payload sent, ${unit[1]}` : `sequence, ${unit[1]} since byte ${base}`, 6, 13);
   }
 
   moments(pen, height) {
@@ -298,16 +306,20 @@ class PacketChart {
 
   // Segments that share a column of pixels and follow on each other are one bar: a run of 130,000 moves smoothly.
   segments(pen, seen) {
-    pen.fillStyle = colour("--measured");
     const width = Math.min(4, Math.max(1.5, this.wide / (seen.length || 1) / 2));
     let held = null;
     for (const row of seen) {
       if (!row.segment) continue;
-      if (held && row.low === held.end && this.x(row.t) - this.x(held.t) < 0.5) { held.end = row.high; continue; }
-      if (held) this.bar(pen, held.t, held.from, held.end, width);
-      held = { t: row.t, from: row.low, end: row.high };
+      if (held && row.kind === held.kind && row.low === held.end && this.x(row.t) - this.x(held.t) < 0.5) { held.end = row.high; continue; }
+      if (held) this.segment(pen, held, width);
+      held = { t: row.t, from: row.low, end: row.high, kind: row.kind };
     }
-    if (held) this.bar(pen, held.t, held.from, held.end, width);
+    if (held) this.segment(pen, held, width);
+  }
+
+  segment(pen, { t, from, end, kind }, width) {
+    pen.fillStyle = this.paints[kind];
+    this.bar(pen, t, from, end, width);
   }
 
   marks(pen, seen) {
@@ -321,7 +333,7 @@ class PacketChart {
         const place = (Math.round(x) * 4096 + Math.round(y / 2)) * 16 + KINDS.indexOf(mark);
         if (taken.has(place)) continue;
         taken.add(place);
-        pen.fillStyle = pen.strokeStyle = colour(MARKS[mark][0]);
+        pen.fillStyle = pen.strokeStyle = this.paints[mark];
         this.sign(pen, mark, x, y, row);
       }
     }
@@ -331,6 +343,7 @@ class PacketChart {
     pen.beginPath();
     const corners = (...points) => points.forEach(([dx, dy], i) => pen[i ? "lineTo" : "moveTo"](x + dx, y + dy));
     if (mark === "ce") pen.arc(x, y, 3.5, 0, 7);
+    else if (mark === "back") pen.arc(x, y + 6, 1.5, 0, 7);
     else if (mark === "again") { corners([-4, -4], [4, 4]); corners([-4, 4], [4, -4]); return pen.stroke(); }
     else if (mark === "late") { corners([0, -5], [5, 0], [0, 5], [-5, 0]); pen.closePath(); return pen.stroke(); }
     else if (mark === "cwr") corners([-4, -10], [4, -10], [0, -4]);
@@ -341,7 +354,7 @@ class PacketChart {
 
   ring(pen) {
     const row = this.rows[this.chosen];
-    if (!row || (!row.segment && !row.acks)) return;
+    if (!row?.drawn) return;
     pen.strokeStyle = colour("--ink");
     pen.lineWidth = 2;
     pen.beginPath();

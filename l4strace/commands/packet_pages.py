@@ -23,20 +23,16 @@ MOST_PACKETS = 250_000
 
 
 def pages(run: Judged, selection: Selection) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Name and maker of each page. Raises UsageError where no packets of TCP can be drawn."""
+    """Name and maker of each page. Raises UsageError where no packets can be drawn."""
     from l4strace.evidence_packets.stretches import filled
     from l4strace.model import Stretch
     from l4strace.page.case import Case
 
     case = Case(run.evidence, run.analysis)
     flows = selection.numbers(run.evidence) if selection.of_flows else [None]
-    found = [one for flow in flows if (one := _larger(case, flow)) is not None]
-    for direction in found:
-        if direction.over_udp:
-            console.note(f"flow {direction.flow} is not drawn: it runs over UDP")
-    known = [one for one in found if not one.over_udp]
+    known = [one for flow in flows if (one := _larger(case, flow)) is not None]
     if not known:
-        raise UsageError("no flow of TCP with data to draw", "`l4strace flows` lists them.")
+        raise UsageError("no flow with data to draw", "`l4strace flows` lists them.")
     first_ns, end_ns = selection.bounds_ns(run.read)
     planned = [
         Stretch(one.source, one.flow, one.forward, first_ns, end_ns - 1, moments={})

@@ -215,11 +215,16 @@ def first_acks(
     ``most`` packets of the capture are read; ``starts`` is as for `packets`.
     """
 
-def datagrams(path: str, flows: list[tuple[int, str, int, str, int]], most: int) -> ArrowTable:
-    """When datagrams of UDP conversations passed: `flow`, `forward`, `ts_ns`, `bytes`.
+def datagrams(
+    path: str,
+    flows: list[tuple[int, str, int, str, int]],
+    most: int,
+    span_ns: tuple[int, int] | None = None,
+) -> ArrowTable:
+    """Datagrams of UDP conversations: `frame`, `flow`, `forward`, `ts_ns`, `bytes`, `ip_ecn`.
 
     ``flows`` are number, client, its port, server and its port of each; ``most`` datagrams of each
-    direction are kept.
+    direction are kept, of those within ``span_ns`` (the capture's own clock, both ends included).
     """
 
 def records(block: Block, fields: list[tuple[str, str]]) -> tuple[ArrowTable, int]:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, over_udp
+from l4strace.ingest import datagrams
 from l4strace.ingest import packets as stream
 from l4strace.model import Analysis, ProofPacket, Stretch
 
@@ -107,6 +108,18 @@ def _between(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:
 
 def filled(capture: Capture, planned: Sequence[Stretch], most: int) -> Iterator[Stretch]:
     """``planned`` with their packets, at most so many of each. Raises InputError."""
+    datagrams_of = set(over_udp(capture)["flow"])
+    of_tcp = _of_tcp(capture, [one for one in planned if one.flow not in datagrams_of], most)
+    for one in planned:
+        yield _of_udp(capture, one, most) if one.flow in datagrams_of else next(of_tcp)
+
+
+def _of_udp(capture: Capture, one: Stretch, most: int) -> Stretch:
+    span = one.start_ns, one.end_ns
+    return one._replace(packets=datagrams.of_flow(capture, one.source, one.flow, span, most))
+
+
+def _of_tcp(capture: Capture, planned: Sequence[Stretch], most: int) -> Iterator[Stretch]:
     rows: list[list[pl.DataFrame]] = [[] for _ in planned]
     for source in sorted({one.source for one in planned}):
         mine = [(one, rows[at]) for at, one in enumerate(planned) if one.source == source]

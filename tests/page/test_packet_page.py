@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 import l4strace
+from l4strace import pipeline
+from l4strace.ingest import datagrams
 from l4strace.model import Stretch
 from l4strace.page import packet_page
 from l4strace.page.packet_page import Shown
@@ -161,3 +163,29 @@ def test_the_charts_keep_their_budget(report: Path) -> None:
     found = re.findall(r'id="stretch-\d+">([^<]*)<', text)
     assert found
     assert sum(map(len, found)) < MOST_BYTES
+
+
+def test_datagrams_have_their_codepoints_in_the_order_of_their_bytes(
+    browser: chromium.Chromium, tmp_path: Path
+) -> None:
+    """QUIC as its receiver got it: segments by codepoint, CE marked, what returns beside it."""
+    run = pipeline.read([str(FIXTURES / "user-space/pq1-b.pcap.xz")])
+    flow = run.udp_flows.row(0, named=True)
+    rows = datagrams.of_flow(run, flow["source"], flow["flow"], (0, 1 << 62), 1 << 20)
+    span = rows["ts_ns"].min(), rows["ts_ns"].max()
+    stretch = Stretch(flow["source"], flow["flow"], False, *span, {}, rows)
+    path = tmp_path / "datagrams.html"
+    path.write_bytes(packet_page.encoded(stretch, Shown("Datagrams", "all", span[0], flow)))
+    opened(browser, path)
+    out = rows.filter(forward=False)
+    count = f"((test) => {CHART}.rows.filter(test).length)"
+    assert browser.evaluate(f"{count}((row) => row.segment)") == out.height
+    marked = out.filter(ip_ecn=3).height
+    assert marked > 0
+    assert browser.evaluate(f"{count}((row) => row.marks.includes('ce'))") == marked
+    assert browser.evaluate(f"{count}((row) => row.back)") == rows.height - out.height
+    row = out.row(out.height // 2, named=True)
+    text = named(browser, row["frame"])
+    end = row["seq"] + row["payload_len"]
+    assert f"data direction · byte {row['seq']:,} · to {end:,}" in text
+    assert browser.complaints == []

@@ -41,6 +41,7 @@ def columns(stretch: Stretch, origin_ns: int, flow: Mapping[str, Any]) -> dict[s
     return {
         "start": (stretch.start_ns - origin_ns) / NANO,
         "base": base,
+        "udp": flow["transport"] not in (None, "tcp"),
         "accecn": flow["mode"] == "accecn",
         "handshake": flow["final_ack_frame"],
         "moments": sorted({ns - stretch.start_ns for ns in stretch.moments.values()}),

@@ -9,7 +9,7 @@ from l4strace.page.drawing import packet_rows
 from l4strace.schema import TABLES
 
 ORIGIN_NS = 1_000_000_000
-FLOW = {"mode": "accecn", "final_ack_frame": 3}
+FLOW = {"transport": "tcp", "mode": "accecn", "final_ack_frame": 3}
 ROWS = [
     # frame, ts_ns, forward, seq, ack, ack_raw, payload_len, seen, sack
     (7, 10, True, 5001, 1, 1, 1000, "new", None),

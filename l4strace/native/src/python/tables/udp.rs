@@ -18,16 +18,19 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(datagrams, m)?)
 }
 
-/// When datagrams of UDP conversations passed: `flow`, `forward`, `ts_ns` and `bytes` of their payload.
+/// Datagrams of UDP conversations: `frame`, `flow`, `forward`, `ts_ns`, `bytes` of their payload and `ip_ecn`.
 ///
-/// `flows`: number, client, its port, server and its port of each; `most`: datagrams of each direction, from the first.
+/// `flows`: number, client, its port, server and its port of each; `most`: datagrams of each direction, from the first;
+/// `span_ns`: on the capture's own clock, both ends included.
 #[pyfunction]
+#[pyo3(signature = (path, flows, most, span_ns=None))]
 #[allow(clippy::needless_pass_by_value)] // as Python hands them over
 fn datagrams(
     py: Python<'_>,
     path: &str,
     flows: Vec<(u32, String, u16, String, u16)>,
     most: usize,
+    span_ns: Option<(i64, i64)>,
 ) -> PyResult<ArrowTable> {
     let key = |(flow, client, client_port, server, server_port): &(u32, String, u16, String, u16)| {
         let (src, dst) = (mapped(client)?, mapped(server)?);
@@ -35,16 +38,19 @@ fn datagrams(
         Some((*flow, FlowKey { src, dst, src_port: *client_port, dst_port: *server_port, network }))
     };
     let keys: Vec<_> = flows.iter().filter_map(key).collect();
-    let mut found = Datagrams::new(native(py, || read::open(&Input::from(path)))?, &keys, most);
+    let stream = native(py, || read::open(&Input::from(path)))?;
+    let mut found = Datagrams::new(stream, &keys, most, span_ns.unwrap_or((i64::MIN, i64::MAX)));
     while native(py, || found.batch())? {
         py.check_signals()?;
     }
     let fill = |table: &mut Columns, rows: &[Seen]| {
         table
+            .u64("frame", rows.iter().map(|row| row.frame))
             .u32("flow", rows.iter().map(|row| row.flow))
             .bool("forward", rows.iter().map(|row| row.forward))
             .i64("ts_ns", rows.iter().map(|row| row.ts_ns))
-            .u32("bytes", rows.iter().map(|row| row.bytes));
+            .u32("bytes", rows.iter().map(|row| row.bytes))
+            .u8("ip_ecn", rows.iter().map(|row| row.ecn));
     };
     caught(|| Columns::blocks(found.rows(), fill).finish())
 }
