@@ -173,8 +173,9 @@ fn null(layers: &mut Layers, data: &[u8], wire: u32, network_order: bool) -> Dec
 
 fn linux_cooked(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
     let header = head::<16>(data)?;
-    // The address has eight bytes, of which Ethernet uses six.
-    layers.station.copy_from_slice(&header[6..12]);
+    if header[5] == 6 {
+        layers.station.copy_from_slice(&header[6..12]);
+    }
     let kind = be16(header, 14);
     let (rest, wire) = after(data, wire, 16)?;
     cooked_payload(layers, kind, rest, wire)
@@ -184,7 +185,9 @@ fn linux_cooked_v2(layers: &mut Layers, data: &[u8], wire: u32) -> Decoded {
     let header = head::<20>(data)?;
     let kind = be16(header, 0);
     layers.packet.interface = layers.packet.interface.with_index(be32(header, 4));
-    layers.station.copy_from_slice(&header[12..18]);
+    if header[11] == 6 {
+        layers.station.copy_from_slice(&header[12..18]);
+    }
     let (rest, wire) = after(data, wire, 20)?;
     cooked_payload(layers, kind, rest, wire)
 }

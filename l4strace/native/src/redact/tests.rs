@@ -28,6 +28,7 @@ fn same(link_type: u32, data: &[u8], wire: u32) {
     if packet != Packet::default() {
         packet.key.src = map().v6(packet.key.src);
         packet.key.dst = map().v6(packet.key.dst);
+        packet.station = map().mac(packet.station);
     }
     let copy = redacted(link_type, data, wire);
     assert!(copy.len() <= data.len(), "{data:02x?}");
