@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,6 +81,20 @@ class Finding:
     def __post_init__(self) -> None:
         if len(self.frames) > MAX_FRAMES:
             object.__setattr__(self, "frames", self.frames[:MAX_FRAMES])
+
+
+class Direction(TypedDict):
+    """Whom a finding is about."""
+
+    source: int
+    flow: int
+    forward: bool
+
+
+def direction_of(row: Mapping[str, Any]) -> Direction:
+    """The flow direction of a row, as a finding names it; a row of `paths` by its near capture."""
+    source = row.get("source", row.get("near"))
+    return {"source": source, "flow": row["flow"], "forward": row["forward"]}
 
 
 class Skipped(NamedTuple):

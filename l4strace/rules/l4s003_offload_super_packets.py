@@ -33,7 +33,7 @@ https://github.com/L4STeam/linux/issues/21
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
 CODE = "L4S003"
 NOTICEABLE_SHARE = 0.01
@@ -59,9 +59,7 @@ def _finding(row: dict[str, int]) -> Finding:
         "from those on the wire; marks and retransmissions are counted as packets on the wire "
         f"({row['data_segments']:,}).",
         "Switch GRO, LRO, TSO and GSO off for the measurement, or capture on the path.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=bool(row["forward"]),
+        **direction_of(row),
         measures=(
             Measure("super-packets", row["super_packets"], "", "0"),
             Measure("largest payload", row["max_payload"], "byte"),

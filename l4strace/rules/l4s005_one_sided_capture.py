@@ -31,7 +31,7 @@ RFC 9768 section 3.2
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
 CODE = "L4S005"
 MIN_DATA_PACKETS = 10
@@ -66,9 +66,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             found += [
                 _finding(
                     "this flow",
-                    source=row["source"],
-                    flow=row["flow"],
-                    forward=row["forward"],
+                    **direction_of(row),
                     data=2 * (row["data_packets"] or 0) > row["packets"],
                     measures=(Measure("packets of the other direction", 0),),
                 )

@@ -35,7 +35,7 @@ https://www.wireshark.org/docs/man-pages/editcap.html (option -d)
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.wording.quantities import count
 
 CODE = "L4S010"
@@ -80,9 +80,7 @@ def _repeated(evidence: Evidence) -> list[Finding | Skipped]:
             f"{BY_CLOCKS if row['source'] in apart else BY_ANYTHING}. "
             "Retransmissions are not known here.",
             "Capture on one interface, the one that the bottleneck follows.",
-            source=row["source"],
-            flow=row["flow"],
-            forward=row["forward"],
+            **direction_of(row),
             measures=(
                 Measure(
                     "repeated packets", row["retransmits"], "packet", f"below {REPEATED_SHARE:.0%}"

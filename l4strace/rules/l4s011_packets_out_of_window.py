@@ -33,7 +33,7 @@ RFC 9293 section 3.10.7.4, RFC 5961
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
 CODE = "L4S011"
 
@@ -49,9 +49,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             f"Packets with numbers far outside of the connection were left out: "
             f"{row['out_of_window']:,}. They were injected, or belong to another connection.",
             "Compare their TTL with that of the other packets to find where they come from.",
-            source=row["source"],
-            flow=row["flow"],
-            forward=row["forward"],
+            **direction_of(row),
             measures=(Measure("such packets", row["out_of_window"], "", "0"),),
         )
         for row in strays.iter_rows(named=True)

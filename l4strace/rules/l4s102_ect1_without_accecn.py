@@ -37,7 +37,7 @@ import polars as pl
 
 from l4strace.derive.vantage import at_sender, first, once
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.keys import DIRECTION, KEY
 
 CODE = "L4S102"
@@ -98,9 +98,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         Confidence.HIGH if row["near"] and row["full"] else Confidence.MEDIUM,
         message,
         action,
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
         measures=(
             Measure("data packets with ECT(1)", row["data_ect1"], "", "0"),

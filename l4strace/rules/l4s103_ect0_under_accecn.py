@@ -37,7 +37,7 @@ import polars as pl
 
 from l4strace.derive.vantage import once
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.keys import DIRECTION
 from l4strace.schema.words import ECT1
 
@@ -95,9 +95,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"{100 * share:.0f} % of the unmarked data packets carry ECT(0) although {_sign(row)}: an "
         "L4S AQM puts them into the classic queue.",
         "Check that the socket runs Prague and that its kernel sets ECT(1).",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
         measures=(
             Measure("data packets with ECT(0)", row["data_ect0"], "", "0"),

@@ -41,8 +41,8 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import paths
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
+from l4strace.rules.support import paths, subjects
 from l4strace.schema.words import CODEPOINTS, ECN_FIELD, ECT0, ECT1, NOT_ECT
 from l4strace.wording.quantities import count, quantity
 
@@ -64,10 +64,9 @@ ACTION = (
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each bleached flow direction, by its strongest evidence."""
-    first: dict[tuple[int, bool], Finding] = {}
-    for found in [*_by_both_ends(evidence), *_by_reflection(evidence), *_by_counters(evidence)]:
-        first.setdefault((found.flow or 0, bool(found.forward)), found)
-    return list(first.values())
+    return subjects.strongest(
+        [*_by_both_ends(evidence), *_by_reflection(evidence), *_by_counters(evidence)]
+    )
 
 
 def _by_both_ends(evidence: Evidence) -> list[Finding]:
@@ -80,7 +79,6 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
     return [
         _finding(
             row,
-            row["near"],
             Severity.ERROR,
             Confidence.HIGH,
             _cleared(row) + _whole_byte(row),
@@ -143,7 +141,6 @@ def _reflected(row: dict[str, Any], packet: str, sent: int, frame: int | None) -
         message += "ECN." + (" The receiver reported no ECT byte." if counted else "")
     return _finding(
         row,
-        row["source"],
         Severity.NOTICE if data_arrives else Severity.ERROR,
         Confidence.HIGH if counted or data_arrives else Confidence.MEDIUM,
         message,
@@ -170,7 +167,6 @@ def _by_counters(evidence: Evidence) -> list[Finding]:
     return [
         _finding(
             row,
-            row["source"],
             Severity.ERROR,
             Confidence.HIGH,
             f"The receiver acknowledged {quantity(row['acked_bytes'], 'byte')} and counted no ECT "
@@ -184,7 +180,6 @@ def _by_counters(evidence: Evidence) -> list[Finding]:
 
 def _finding(
     row: dict[str, Any],
-    source: int,
     severity: Severity,
     confidence: Confidence,
     message: str,
@@ -197,9 +192,7 @@ def _finding(
         confidence,
         message,
         ACTION,
-        source=source,
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         frames=tuple(frame for frame in frames if frame is not None),
         measures=(measure,),
     )

@@ -40,7 +40,8 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
+from l4strace.rules.support import subjects
 from l4strace.schema.words import ECN_FIELD, ECT0, ECT1
 from l4strace.wording.quantities import count, quantity
 
@@ -57,10 +58,9 @@ ACTION = (
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each re-marked flow direction, by its strongest evidence."""
-    first: dict[tuple[int, bool], Finding] = {}
-    for found in [*_by_both_ends(evidence), *_by_counters(evidence), *_by_reflection(evidence)]:
-        first.setdefault((found.flow or 0, bool(found.forward)), found)
-    return list(first.values())
+    return subjects.strongest(
+        [*_by_both_ends(evidence), *_by_counters(evidence), *_by_reflection(evidence)]
+    )
 
 
 def _by_both_ends(evidence: Evidence) -> list[Finding]:
@@ -71,7 +71,6 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
     return [
         _finding(
             row,
-            row["near"],
             Confidence.HIGH,
             f"Of {count(row['matched'], 'packet')}, {_changes(row)}.",
             row["first_change_frame_near"],
@@ -103,7 +102,6 @@ def _by_counters(evidence: Evidence) -> list[Finding]:
         found += [
             _finding(
                 row,
-                row["source"],
                 Confidence.HIGH,
                 f"{row[own]:,} data packets are {NAMES[sent]} at this capture and none is "
                 f"{NAMES[ECT1 + ECT0 - sent]}, but the receiver counted "
@@ -132,7 +130,6 @@ def _by_reflection(evidence: Evidence) -> list[Finding]:
         found += [
             _finding(
                 row | {"forward": forward},
-                row["source"],
                 Confidence.MEDIUM,
                 f"The {packet} was {NAMES[row[sent]]} at this capture and arrived as "
                 f"{NAMES[row[arrived]]}.",
@@ -146,7 +143,6 @@ def _by_reflection(evidence: Evidence) -> list[Finding]:
 
 def _finding(
     row: dict[str, Any],
-    source: int,
     confidence: Confidence,
     message: str,
     frame: int | None,
@@ -158,9 +154,7 @@ def _finding(
         confidence,
         f"{message} The path re-marks ECN.",
         ACTION,
-        source=source,
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         frames=() if frame is None else (frame,),
         measures=(measure,),
     )

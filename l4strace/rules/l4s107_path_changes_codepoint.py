@@ -36,7 +36,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.words import CODEPOINTS
 from l4strace.wording.quantities import count
 
@@ -64,9 +64,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
                     f"{row[column]:,} of {count(row['matched'], 'packet')} left as {NAMES[left]} "
                     f"and arrived as {NAMES[arrived]}: no queue may make this change.",
                     "Find the node between the two captures: move one capture hop by hop.",
-                    source=row["near"],
-                    flow=row["flow"],
-                    forward=row["forward"],
+                    **direction_of(row),
                     frames=() if frame is None else (frame,),
                     measures=(Measure("changed packets", row[column], "", "0"),),
                 )

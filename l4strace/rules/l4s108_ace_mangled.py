@@ -44,8 +44,8 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import paths
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
+from l4strace.rules.support import paths, subjects
 from l4strace.wording.quantities import count
 
 CODE = "L4S108"
@@ -66,10 +66,7 @@ READ = ("forward", "packets", "ace_first", "first_frame")
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose feedback is mangled, by its strongest evidence."""
-    first: dict[tuple[int, bool], Finding] = {}
-    for found in [*_by_both_ends(evidence), *_one_sided(evidence)]:
-        first.setdefault((found.flow or 0, bool(found.forward)), found)
-    return list(first.values())
+    return subjects.strongest([*_by_both_ends(evidence), *_one_sided(evidence)])
 
 
 def _by_both_ends(evidence: Evidence) -> list[Finding]:
@@ -79,7 +76,6 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
     return [
         _finding(
             row,
-            row["near"],
             Confidence.HIGH,
             f"The ACE bits (AE, CWR, ECE) of {row['ace_changed']:,} out of {row['matched']:,} "
             "packets changed on the path.",
@@ -119,7 +115,6 @@ def _one_sided(evidence: Evidence) -> list[Finding]:
 def _zeroed(row: dict[str, Any]) -> Finding:
     return _finding(
         row,
-        row["source"],
         Confidence.HIGH,
         f"ACE is 000 in every packet that carries the counter ({count(row['packets'], 'packet')} "
         "in all) although AccECN was negotiated. The counter starts at 101: the path or the "
@@ -132,7 +127,6 @@ def _zeroed(row: dict[str, Any]) -> Finding:
 def _frozen(row: dict[str, Any]) -> Finding:
     return _finding(
         row,
-        row["source"],
         Confidence.HIGH,
         f"The ACE counter stays at {row['ace_first'] or 0:03b} although about {row['marks']:,} "
         "packets of the other direction were marked: the path or the receiver freezes it.",
@@ -143,7 +137,6 @@ def _frozen(row: dict[str, Any]) -> Finding:
 
 def _finding(
     row: dict[str, Any],
-    source: int,
     confidence: Confidence,
     message: str,
     frame: int | None,
@@ -155,9 +148,7 @@ def _finding(
         confidence,
         message,
         ACTION,
-        source=source,
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         frames=() if frame is None else (frame,),
         measures=(measure,),
     )

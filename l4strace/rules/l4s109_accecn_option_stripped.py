@@ -35,7 +35,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
 CODE = "L4S109"
 
@@ -52,9 +52,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             Confidence.HIGH,
             f"The path changes AccECN options: it {_done(row)}.",
             "Find the middlebox that removes or rewrites TCP options, or merges ACKs.",
-            source=row["near"],
-            flow=row["flow"],
-            forward=row["forward"],
+            **direction_of(row),
             measures=(
                 Measure("options removed", row["option_stripped"], "", "0"),
                 Measure("options rewritten", row["option_changed"], "", "0"),

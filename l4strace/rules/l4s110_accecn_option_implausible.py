@@ -40,7 +40,7 @@ import polars as pl
 
 from l4strace.derive.vantage import first, nearest
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.keys import DIRECTION, KEY
 from l4strace.wording.quantities import count
 
@@ -103,9 +103,7 @@ def _finding(row: dict[str, Any], by_path: bool) -> Finding:
         "Find the middlebox that rewrites TCP options."
         if by_path
         else "Update the stack that writes the option, or look for a middlebox that zeroes it.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         frames=() if row["option_fault_frame"] is None else (row["option_fault_frame"],),
         measures=(
             Measure("zeroed options", zeroed, "", "0"),

@@ -34,7 +34,7 @@ import polars as pl
 
 from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
 CODE = "L4S111"
 MAX_STRAY_OPTIONS = 3
@@ -58,9 +58,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             f"In {row['option_contradicts_ace']:,} of {row['accecn_options']:,} AccECN options, "
             "the CE byte counter contradicts the ACE counter: one of the two is wrong.",
             "Compare the ACE bits and options at both ends of the path.",
-            source=row["source"],
-            flow=row["flow"],
-            forward=row["forward"],
+            **direction_of(row),
             frames=() if row["option_fault_frame"] is None else (row["option_fault_frame"],),
             measures=(
                 Measure("contradictions", row["option_contradicts_ace"], "", "0"),

@@ -38,7 +38,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.wording.quantities import count
 
 CODE = "L4S112"
@@ -110,9 +110,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"{count(row['ce'], 'packet')} arrived with CE, but the receiver's feedback "
         f"reported {reported}.",
         "Rule out offloads, then compare the ACE bits at both ends.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
         measures=(
             Measure("CE packets arrived", row["ce"]),

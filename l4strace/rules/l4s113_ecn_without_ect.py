@@ -39,7 +39,7 @@ import polars as pl
 
 from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.words import ACCECN_REQUEST
 
 CODE = "L4S113"
@@ -89,9 +89,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"All data {where} as Not-ECT although {NEGOTIATED[row['mode']]} was negotiated"
         + ("." if at_sender else ": an earlier node bleached it, or the sender never set ECT."),
         "Capture at the sender. If the data leaves it as ECT, the path bleaches ECN.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
         measures=(
             Measure("data packets with Not-ECT", row["data_not_ect"], "", "0"),

@@ -40,7 +40,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence, traffic
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
 CODE = "L4S114"
 MIN_TUNNEL_MARKS = 10
@@ -90,9 +90,7 @@ def _marks_lost(row: dict[str, Any]) -> list[Finding | Skipped]:
             f"{row['outer_ce']:,} of them in the outer header only, and the receiver reports at "
             f"most {reported:,}.",
             "Set the end of the tunnel to RFC 6040, which copies CE to the inner header.",
-            source=row["source"],
-            flow=row["flow"],
-            forward=row["forward"],
+            **direction_of(row),
             measures=(
                 Measure("CE in the outer header", row["outer_ce"]),
                 Measure("CE reported by the receiver", reported, "", f"{marks:,}"),
@@ -117,9 +115,7 @@ def _hidden(row: dict[str, Any]) -> Finding:
         f"{row['packets']:,} packets have Not-ECT in the outer header. Queues within the tunnel "
         "drop them where they would mark.",
         "Set the start of the tunnel to RFC 6040 normal mode, which copies the ECN field outwards.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         headline=HIDES,
         measures=(Measure("packets with a hidden ECT", row["outer_not_ect"], "", "0"),),
     )

@@ -37,7 +37,7 @@ RFC 9000 section 13.4.2 and appendix A.4
 from __future__ import annotations
 
 from l4strace.evidence import Evidence
-from l4strace.model import Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import tried, validation
 from l4strace.rules.support.validation import CAPABLE, FAILED, Logged
 from l4strace.schema.words import ECT1
@@ -109,9 +109,7 @@ def _by_packets(evidence: Evidence, one: tried.Tried, log: Logged | None) -> Fin
         f"gave up ECN, and the {row['without_ect_packets']:,} packets since are Not-ECT. "
         f"{states}{tried.CAUSES[why]}",
         tried.ACTIONS[why],
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=one.span_ns,
         frames=(row["without_ect_since_frame"],),
         measures=(

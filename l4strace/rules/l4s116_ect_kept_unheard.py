@@ -38,7 +38,7 @@ import polars as pl
 
 from l4strace.derive.vantage import once
 from l4strace.evidence import Evidence, traffic
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import paths
 from l4strace.rules.support.tried import FOR_GOOD, VALIDATING
 from l4strace.schema.keys import DIRECTION
@@ -88,9 +88,7 @@ def _finding(row: dict[str, int]) -> Finding:
         "them, and the sender never tried without.",
         "Repair the path (L4S104), and let the sender validate ECN: Not-ECT where feedback does "
         "not account for ECT.",
-        source=row["near"],
-        flow=row["flow"],
-        forward=bool(row["forward"]),
+        **direction_of(row),
         measures=(Measure("ECT packets that arrived as Not-ECT", row["cleared"], "", "0"),),
     )
 

@@ -37,7 +37,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence, traffic
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import paths
 from l4strace.schema.keys import DIRECTION
 from l4strace.schema.words import NQB
@@ -75,9 +75,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"The path rewrites the DSCP of {row['dscp_changed']:,} of "
         f"{count(row['matched'], 'packet')}: {what}.",
         "Ask the network between the captures which DSCPs it keeps.",
-        source=row["near"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         measures=(Measure("packets with another DSCP", row["dscp_changed"], "", "0"),),
     )
 

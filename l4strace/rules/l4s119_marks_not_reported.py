@@ -37,7 +37,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence, traffic
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.words import TRANSPORTS
 from l4strace.wording.quantities import count
 
@@ -75,9 +75,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"{marks} arrived with CE (threshold {MIN_MARKS}), and the receiver's feedback, which "
         f"reports {packets} of this {TRANSPORTS[row['transport']]} flow, reports no mark.",
         "Let the receiver's socket hand over the ECN field (IP_RECVTOS, IPV6_RECVTCLASS).",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
         frames=() if row["first_ce_frame"] is None else (row["first_ce_frame"],),
         measures=(

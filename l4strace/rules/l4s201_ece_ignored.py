@@ -39,7 +39,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.schema.keys import of_round
 from l4strace.wording.quantities import count
@@ -128,9 +128,7 @@ def _finding(row: dict[str, Any], control: str) -> Finding:
         f"{opening}: its data in flight fell by less than {100 * NO_CUT:.0f} % after "
         f"{ignored:,} of {row['echoes']:,} congestion echoes, and {answer}.",
         action,
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
         headline=LESS if scalable else "",
         measures=(

@@ -38,7 +38,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import datagrams, subjects
 
 CODE = "L4S202"
@@ -78,9 +78,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"reduction of {100 * row['half_alpha']:.0f} % (median of alpha/2), but the data in flight "
         "went on as without marks.",
         "Check the sender's congestion control and that its kernel counts delivered_ce.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
         measures=(
             Measure("expected reduction (alpha/2)", row["half_alpha"], "share"),

@@ -44,7 +44,7 @@ import polars as pl
 
 from l4strace.derive.noise import REORDERED
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.l4s201_ece_ignored import MAJORITY, MIN_WINDOW
 from l4strace.rules.support import datagrams, subjects
 from l4strace.wording.quantities import count
@@ -136,9 +136,7 @@ def _finding(row: dict[str, Any], control: str) -> Finding:
         f"{100 * NO_CUT:.0f} % in {round(row['ignored'] * row['episodes']):,} of "
         f"{count(row['episodes'], 'episode')} of loss{so}.",
         f"Beside other flows at a small buffer, prefer another than {control}." if bbr else action,
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
         measures=(Measure("median reduction after loss", row["fraction"], "share", "30 to 50 %"),),
     )

@@ -42,7 +42,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import datagrams, subjects
 from l4strace.schema.keys import of_round
 
@@ -163,9 +163,7 @@ def _packet_finding(row: dict[str, Any]) -> Finding:
         f"The first CE caused no reduction: {row['inflight_max_packets']:,} packets were in flight "
         f"in its round and {row['later']:,} two rounds later, as with an alpha that starts at 0.",
         ACTION,
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["start_ns"], row["end_ns"]),
         frames=tuple(f for f in (row["first_frame"], row["last_frame"]) if f is not None),
         measures=(

@@ -35,7 +35,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, subjects
 from l4strace.wording.quantities import quantity
 
@@ -93,9 +93,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"The median burst of this L4S sender lasts {quantity(row['burst_us'], 'us')} at the rate "
         f"of its path (threshold {LIMIT_US:.0f} us).{note}",
         "Use fq or internal pacing; check prague_burst_shift and tcp_min_tso_segs.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         frames=(row["frame"],) if row["frame"] is not None else (),
         measures=(
             Measure("median burst", int(row["burst"]), "byte"),

@@ -36,7 +36,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.wording.quantities import count
 
@@ -158,9 +158,7 @@ def _ce_finding(row: dict[str, Any]) -> Finding:
         f"Kernel and packets disagree on CE: delivered_ce grew by {row['delivered_ce']:,}, but the "
         f"feedback on the wire in the same time allows {bounds}.",
         "Rule out a log of another run, and packets that the capture dropped.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         measures=(Measure("delivered_ce", row["delivered_ce"], "packet", bounds),),
     )
 
@@ -174,9 +172,7 @@ def _cwnd_finding(row: dict[str, Any]) -> Finding:
         f"{count(round(row['snd_cwnd']), 'packet')}, that of the packets in flight "
         f"{row['inflight_max_packets']:,.0f}.",
         "Rule out a log of another run, then look at what else limits the sender.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         measures=(
             Measure(
                 "median difference", row["error"], "share", f"at most {100 * CWND_ERROR:.0f} %"

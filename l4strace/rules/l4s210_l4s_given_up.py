@@ -34,7 +34,7 @@ RFC 9331 sections 4.1 and 4.3; `error_L4S` in pkt_format.h of L4STeam/udp_prague
 from __future__ import annotations
 
 from l4strace.evidence import Evidence
-from l4strace.model import Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import tried
 from l4strace.schema.words import ECT1
 from l4strace.wording.quantities import count, quantity
@@ -62,9 +62,7 @@ def _finding(evidence: Evidence, one: tried.Tried) -> Finding:
         f"{count(one.packets, 'packet')} left with ECT(1), and the {row['without_ect_packets']:,} "
         f"since are Not-ECT. {tried.CAUSES[became]}",
         tried.ACTIONS[became],
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=one.span_ns,
         frames=tuple(
             row[name] for name in ("l4s_error_frame", "without_ect_since_frame") if row[name]

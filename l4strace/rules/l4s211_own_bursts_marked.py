@@ -40,7 +40,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence, traffic
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support.tried import VALIDATING
 from l4strace.schema.keys import DIRECTION
 from l4strace.wording.quantities import count, share
@@ -93,9 +93,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         "arrives.",
         "Pace to one or two packets at a time (SO_TXTIME or SO_MAX_PACING_RATE with fq, a finer "
         "timer, smaller trains of UDP_SEGMENT).",
-        source=row["near"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         frames=(row["burst_tail_frame"],),
         measures=(
             Measure("CE on third and later packets", row["burst_tails_marked"], "packet"),

@@ -38,7 +38,7 @@ import polars as pl
 
 from l4strace.derive.vantage import at_sender, once
 from l4strace.evidence import Evidence, traffic
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support.tried import VALIDATING
 from l4strace.wording.quantities import count, share
 
@@ -70,9 +70,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         Confidence.MEDIUM,
         f"{row['ce']:,} of {count(row['packets'], 'packet')} leave the sender with CE. {cause}",
         "Compare with `tc -s qdisc` of the sender; do not count these marks as the path's.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["first_ce_ns"], row["last_ns"]),
         frames=(row["first_ce_frame"],),
         measures=(Measure("CE packets at the sender", row["ce"], "packet", "0"),),

@@ -38,7 +38,7 @@ import polars as pl
 
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Evidence, traffic
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.keys import KEY
 from l4strace.wording.quantities import quantity, share
 
@@ -83,9 +83,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"follows each of them at once. Reports come every {interval}{rtt}.",
         "Report more often than once a round trip, or add the report interval to the RTT of the "
         "window.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
         measures=(
             Measure("time without sending", row["waited"], "share", f"below {share(MIN_WAITED)}"),

@@ -42,7 +42,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from l4strace.evidence import Evidence, traffic
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support.tried import VALIDATING
 from l4strace.schema.keys import DIRECTION
 from l4strace.wording.quantities import count, quantity
@@ -118,9 +118,7 @@ def _finding(row: dict[str, Any], of: Trains) -> Finding:
         f"{who}.",
         "Let the queue split trains (DualPI2: `split_gso`), or switch off segmentation and receive "
         "offloads where it marks; send shorter trains of UDP_SEGMENT.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["first_ce_ns"], row["last_ns"]),
         frames=(row["first_ce_frame"],),
         measures=(

@@ -57,7 +57,7 @@ import polars as pl
 from l4strace.bottleneck import kinds
 from l4strace.derive import marked, neighbors, one_way
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import paths, subjects
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording.measures import OF_ROUNDS, ONE_WAY
@@ -157,9 +157,7 @@ def _finding(row: dict[str, Any], signs: list[dict[str, Any]]) -> Finding:
         Severity.INFO,
         _confidence(row["confidence"]),
         f"Bottleneck: {NAMES[row['kind']]}. {row['reason']}",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         headline=LIMITS.get(row["kind"], ""),
         variant=row["kind"],
         measures=(*map(_sign, signs), *_measures(row, [sign["value"] for sign in signs])),

@@ -38,7 +38,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.wording.measures import OF_ROUNDS
 from l4strace.wording.quantities import at_delay, count, milliseconds
@@ -79,9 +79,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"{WHAT[row['kind']]}: no packet is CE at a median queue delay of {queue}, "
         f"with {lost}{_where(row)}.",
         "Put an L4S AQM at the bottleneck, or shape so that the queue builds up where the AQM is.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         measures=(
             Measure("CE", 0, "packet"),
             Measure(OF_ROUNDS, row["queue_delay_us"] or 0.0, "us", "about 1 ms behind L4S"),

@@ -50,7 +50,7 @@ from l4strace.bottleneck.signs.marks import EVERY_PACKET
 from l4strace.derive import marked, timed
 from l4strace.derive.vantage import at_sender
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 
 CODE = "L4S403"
@@ -207,9 +207,7 @@ def _marked(
         confidence,
         message,
         action,
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         frames=(row["first_ce_frame"],) if row["first_ce_frame"] is not None else (),
         measures=(Measure("marked share", min(1.0, row["share"]), "share", "a few percent"),),
     )

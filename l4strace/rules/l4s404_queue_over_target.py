@@ -40,7 +40,7 @@ import polars as pl
 
 from l4strace.derive import neighbors, one_way
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from l4strace.wording.measures import OF_PACKETS, OF_ROUNDS, ONE_WAY
@@ -154,9 +154,7 @@ def _finding(row: dict[str, Any], *others: dict[str, Any]) -> Finding:
         "Put an AQM at the bottleneck, or shorten its buffer."
         if row["kind"] in UNMARKED
         else "Check the AQM's target, a second queue in front of it, and flows that ignore marks.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         headline=STANDS if stands else FAR_ABOVE,
         measures=(
             Measure(

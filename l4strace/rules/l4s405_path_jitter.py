@@ -42,7 +42,7 @@ import polars as pl
 
 from l4strace.derive.noise import TRAIN_TIMES
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.wording.quantities import quantity
 
@@ -92,9 +92,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"The path has {jitter:.1f} ms of jitter (threshold {quantity(MIN_US, 'us')}) that no "
         f"queue causes: {by}.",
         f"{adds} for radio links and busy hosts.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         measures=(
             Measure("jitter within a round trip", row["shown_us"], "us", BELOW),
             Measure("delay that it can add", row["hides_us"], "us"),

@@ -37,7 +37,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.l4s405_path_jitter import BELOW
 from l4strace.rules.support import subjects
 
@@ -64,9 +64,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"A link{where} releases packets in bursts, about every {row['release_us'] / 1000:.1f} ms: "
         "packets wait that long without a queue.",
         "Capture at both ends to see which path holds packets.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         measures=tuple(_measures(row)),
     )
 

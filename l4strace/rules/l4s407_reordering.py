@@ -37,7 +37,7 @@ import polars as pl
 
 from l4strace.derive.noise import REORDERED
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.schema.keys import PATH
 from l4strace.wording.quantities import count, share
@@ -75,9 +75,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"The path reorders packets: {bound}{count(row['late_packets'], 'data packet')} "
         f"({share(row['late_share'])}){whose} arrived behind later ones{alike}.",
         "Find the link that stripes or retransmits below IP; check that the sender uses RACK.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         measures=(
             Measure(f"late packets{bound and ', at least'}", row["late_packets"], "packet"),
             Measure(

@@ -35,7 +35,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import datagrams, paths, subjects
 from l4strace.rules.support.paths import Phase
 from l4strace.wording.quantities import count
@@ -140,9 +140,7 @@ def _base_rtt(evidence: Evidence, before: Phase, after: Phase) -> Finding:
         f"The base RTT of the path {verb} from {old:.1f} to {new:.1f} ms at "
         f"{subjects.moment(evidence, after['start_ns'])}: the route changed.",
         "Compare routes before and after; queue delays above the smaller RTT include the change.",
-        source=after["source"],
-        flow=after["flow"],
-        forward=after["forward"],
+        **direction_of(after),
         headline=RTT,
         span_ns=(after["start_ns"], after["end_ns"]),
         measures=(

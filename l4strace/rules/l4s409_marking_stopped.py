@@ -39,7 +39,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import paths
 from l4strace.wording import vantages
 from l4strace.wording.moments import span
@@ -82,9 +82,7 @@ def _finding(evidence: Evidence, phase: Phase) -> Finding:
         f"The path did not mark from {span(evidence, phase['start_ns'], phase['end_ns'])}, "
         f"{while_}; it marks at other times.",
         "Look for a second bottleneck without ECN, or a middlebox that erases CE.",
-        source=phase["source"],
-        flow=phase["flow"],
-        forward=phase["forward"],
+        **direction_of(phase),
         span_ns=(phase["start_ns"], phase["end_ns"]),
         measures=(
             Measure("retransmitted", int(lost), "packet"),

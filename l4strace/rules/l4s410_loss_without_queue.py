@@ -40,7 +40,7 @@ import polars as pl
 
 from l4strace.derive.neighbors import FRAME_BYTES
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.schema.keys import PATH
 from l4strace.wording.quantities import count, quantity
@@ -96,9 +96,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         Confidence.HIGH if known and not policed else Confidence.MEDIUM,
         f"{says}: {what} at a queue delay of {row['loss_delay_us'] / 1000:.1f} ms (median){alike}.",
         action,
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         headline=POLICED if policed else "",
         measures=(
             Measure("lost packets", lost, "packet"),

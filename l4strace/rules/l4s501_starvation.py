@@ -46,7 +46,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import datagrams, subjects
 from l4strace.wording.quantities import quantity
 
@@ -92,9 +92,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         f"{subjects.titled(evidence, row['flow'])} starves from {since}: {own} beside "
         f"{other} of {subjects.named(evidence, row['other_flow'])} while both send.",
         _action(evidence, row),
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["starved_since_ns"], row["end_ns"]),
         measures=(
             Measure("share since then", row["starved_share"], "share", "half"),

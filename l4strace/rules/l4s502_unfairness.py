@@ -36,7 +36,7 @@ import polars as pl
 
 from l4strace.derive.coexistence import HELD_BACK
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import datagrams, subjects
 from l4strace.wording.quantities import quantity
 
@@ -78,9 +78,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         f"beside {quantity(row['other_rate_bps'], 'bit/s')} of "
         f"{subjects.named(evidence, row['other_flow'])}.",
         "Compare base RTTs and bottlenecks of the two flows.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["start_ns"], row["end_ns"]),
         measures=(
             Measure("share", row["share"], "share", "half"),

@@ -42,7 +42,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import events, subjects, tried
 from l4strace.wording.quantities import count, milliseconds
 
@@ -101,9 +101,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
         f"(usually {milliseconds(row['usual_us'])}). {_cause(evidence, row)}."
         f"{events.others(row, row['flow'])}{lost}{_more(row)}",
         ACTIONS[row["cause"]],
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["start_ns"], row["end_ns"]),
         frames=tuple(f for f in (row["first_frame"], row["last_frame"]) if f is not None),
         measures=(

@@ -44,7 +44,7 @@ import polars as pl
 
 from l4strace.derive.neighbors import FRAME_BYTES
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, datagrams, paths, subjects
 from l4strace.wording.moments import span
 
@@ -126,9 +126,7 @@ def _finding(evidence: Evidence, phase: dict[str, Any]) -> Finding:
         "Check whether the application or a pacing rate limits the sender."
         if steady
         else "Check how slow start ended, the depth of the reductions, and the AQM's threshold.",
-        source=phase["source"],
-        flow=phase["flow"],
-        forward=phase["forward"],
+        **direction_of(phase),
         span_ns=(phase["start_ns"], phase["end_ns"]),
         measures=(
             Measure("mean rate", phase["rate_bps"], "bit/s"),

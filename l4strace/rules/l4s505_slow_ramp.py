@@ -41,7 +41,7 @@ import polars as pl
 from l4strace.derive import neighbors
 from l4strace.derive.phases import FULL_SHARE
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import paths, subjects
 from l4strace.schema.keys import PATH
 from l4strace.wording.quantities import count, share
@@ -82,9 +82,7 @@ def _finding(evidence: Evidence, phase: Phase) -> Finding:
         f"It took {seconds:.1f} s after {after} until the path carried {share(FULL_SHARE)} of its "
         f"{paths.rate(phase['capacity_bps'])}.{ended}",
         "Look at the first marks and losses: they end slow start.",
-        source=phase["source"],
-        flow=phase["flow"],
-        forward=phase["forward"],
+        **direction_of(phase),
         span_ns=(phase["start_ns"], phase["start_ns"] + phase["ramp_ns"]),
         measures=(
             Measure(

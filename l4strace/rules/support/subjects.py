@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
@@ -15,6 +16,7 @@ from l4strace.evidence import Evidence, kept, traffic
 from l4strace.fallback.place import ISOLATED_CONFIDENCE as ISOLATED_CONFIDENCE
 from l4strace.fallback.place import LIKELY_CONFIDENCE as LIKELY_CONFIDENCE
 from l4strace.fallback.place import Place
+from l4strace.model import Finding, Skipped
 from l4strace.schema.keys import DIRECTION as DIRECTION
 from l4strace.schema.keys import KEY as KEY
 from l4strace.schema.words import TRANSPORTS
@@ -43,6 +45,14 @@ def l4s_aqm(place: Place) -> str:
 def bottlenecks(evidence: Evidence) -> pl.DataFrame:
     """One bottleneck a direction, keyed by flow and direction only."""
     return once(evidence, evidence.bottlenecks).drop("source")
+
+
+def strongest(findings: Iterable[Finding]) -> list[Finding | Skipped]:
+    """The first finding on each flow direction."""
+    first: dict[tuple[int | None, bool | None], Finding] = {}
+    for found in findings:
+        first.setdefault((found.flow, found.forward), found)
+    return list(first.values())
 
 
 def noise(evidence: Evidence) -> pl.DataFrame:
