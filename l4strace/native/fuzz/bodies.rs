@@ -4,6 +4,7 @@
 use std::num::NonZeroI64;
 
 use l4strace_native::decode;
+use l4strace_native::numbered::Numbering;
 use l4strace_native::packet::{ecn, FlowKey, Packet};
 use l4strace_native::read::{self, Decoder, Input};
 use l4strace_native::redact::{Map, Redactor, KEY};
@@ -11,9 +12,7 @@ use l4strace_native::run::{self, Run};
 use l4strace_native::stats::StatRow;
 use l4strace_native::text_logs::qlog::Qlog;
 use l4strace_native::text_logs::{Kind, Reader, Records, Samples, Shape, Thinning};
-use l4strace_native::track::{
-    Effects, Retrace, RoundRow, Sending, Threads, Tracker, UdpFlow, UdpFlows, UdpRetrace,
-};
+use l4strace_native::track::{Effects, RoundRow, Sending, Threads, Tracker, UdpFlow, UdpFlows, UdpRetrace};
 
 const LINK_TYPES: [u32; 12] = [0, 1, 9, 12, 50, 51, 101, 104, 108, 113, 204, 276];
 
@@ -38,13 +37,13 @@ pub fn capture(data: &[u8]) {
     let (more, _) = decoder.feed(rest, &mut |packets: &[Packet]| tracker.packets(packets));
     decoder.finish((rest.len() as u64).saturating_sub(more));
     tracker.finish();
-    let mut retrace = Retrace::new(tracker.starts());
+    let mut numbering = Numbering::tracked(tracker.starts());
     let mut placed = vec![0u64; tracker.flows.len()];
     let mut effects = Effects::default();
     again.feed(data, &mut |packets: &[Packet]| {
-        for (p, at) in packets.iter().filter_map(|p| Some((p, retrace.place(p)?))) {
+        for (p, at) in packets.iter().filter_map(|p| Some((p, numbering.place(p)?))) {
             placed[at.flow as usize] += 1;
-            let _ = effects.of(p, at.flow, usize::from(!at.forward));
+            let _ = effects.of(p, &at);
         }
         effects.forget_rounds();
     });

@@ -53,7 +53,7 @@ impl Followed {
                 continue;
             }
             let effect = match (&mut self.effects, &place) {
-                (Some(effects), Some(at)) => effects.of(packet, at.flow, usize::from(!at.forward)),
+                (Some(effects), Some(at)) => effects.of(packet, at),
                 _ => Effect::default(),
             };
             if self.only.has(packet, &effect) {

@@ -8,6 +8,8 @@ use crate::track::{FlowTable, Retrace, SeqSpace};
 pub struct Place {
     pub flow: u32,
     pub forward: bool,
+    /// The conversation begins with it, or goes on after a gap in the capture.
+    pub begins: bool,
     /// 0 at the direction's first packet (its SYN where seen).
     pub seq: i64,
     /// On the scale of the other direction's `seq`; `None` without ACK flag.
@@ -58,7 +60,7 @@ impl Numbering {
         let seq = spaces[side].unwrap(packet.seq);
         spaces[side].advance(packet.seq, seq);
         let ack = packet.has(flag::ACK).then(|| place_ack(&mut spaces[side ^ 1], packet));
-        Some(Place { flow: at.flow, forward: at.forward, seq, ack })
+        Some(Place { flow: at.flow, forward: at.forward, begins: at.new, seq, ack })
     }
 }
 
@@ -87,9 +89,9 @@ mod tests {
         let mut numbering = Numbering::default();
         let isn = u32::MAX - 2;
         let syn = numbering.place(&packet(true, flag::SYN, isn, 0)).unwrap();
-        assert_eq!(syn, Place { flow: 0, forward: true, seq: 0, ack: None });
+        assert_eq!(syn, Place { flow: 0, forward: true, begins: true, seq: 0, ack: None });
         let synack = numbering.place(&packet(false, flag::SYN | flag::ACK, 7, isn.wrapping_add(1))).unwrap();
-        assert_eq!(synack, Place { flow: 0, forward: false, seq: 0, ack: Some(1) });
+        assert_eq!(synack, Place { flow: 0, forward: false, begins: false, seq: 0, ack: Some(1) });
         let data = numbering.place(&packet(true, flag::ACK, isn.wrapping_add(1000), 8)).unwrap();
         assert_eq!((data.seq, data.ack), (1000, Some(1)));
     }

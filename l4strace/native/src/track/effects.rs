@@ -6,6 +6,7 @@ use super::conversation::direction::Direction;
 use super::conversation::flow::Flow;
 use super::conversation::strays::Followed;
 use super::rounds::rows::Rows;
+use crate::numbered::Place;
 use crate::packet::{flag, Packet};
 
 /// Conversations from which on the quietest without data are forgotten down to half of them, as tracking does.
@@ -74,14 +75,17 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// Follows the next packet of conversation `number`, from its client (side 0) or server.
-    pub fn of(&mut self, p: &Packet, number: u32, side: usize) -> Effect {
+    /// Follows the next packet, where its conversation has it.
+    pub fn of(&mut self, p: &Packet, at: &Place) -> Effect {
+        let (number, side) = (at.flow, usize::from(!at.forward));
         if self.flows.len() >= self.fold_at.max(FOLD_AT) {
             self.fold();
         }
         let flow = self.flows.entry(number).or_insert_with(|| Box::new(Flow::new(number, number.into(), p)));
         let mut before = Known::both(flow, side);
-        if flow.packet(p, side, &mut self.rounds) == Followed::Elsewhere {
+        if at.begins && flow.is_stray(p, side) {
+            flow.after_gap(p, side, &mut self.rounds);
+        } else if flow.packet(p, side, &mut self.rounds) == Followed::Elsewhere {
             // Another connection on its ports, which the capture does not show begin.
             let held = flow.take_held();
             **flow = Flow::new(number, number.into(), p);

@@ -63,7 +63,7 @@ pub struct Tracker {
     fold_at: usize,
     /// With how many rows to thin them.
     thin_at: usize,
-    /// First frame since when a conversation has its ports again, and its number.
+    /// First frame since when a conversation has its ports again, or goes on after a gap, and its number.
     resumed: Vec<(u64, u32)>,
     general: bool,
 }

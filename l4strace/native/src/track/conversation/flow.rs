@@ -143,7 +143,7 @@ impl Flow {
         let held = self.take_held();
         held.iter().for_each(|(p, side)| self.skip_gap(p, *side));
         self.all(&held, rows);
-        Followed::Here
+        Followed::AfterGap(held.first().map_or(p.frame, |(first, _)| first.frame))
     }
 
     /// Packets that are known to lie where the conversation is.

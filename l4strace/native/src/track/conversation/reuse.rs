@@ -12,8 +12,10 @@ impl Tracker {
         if self.flows[flow as usize].successor.is_some() {
             flow = self.latest(flow);
         }
-        if self.flows[flow as usize].packet(p, side, &mut self.rounds) == Followed::Elsewhere {
-            self.restart(flow);
+        match self.flows[flow as usize].packet(p, side, &mut self.rounds) {
+            Followed::Here => {}
+            Followed::AfterGap(frame) => self.resumed.push((frame, flow)),
+            Followed::Elsewhere => self.restart(flow),
         }
         if self.rounds.len() >= self.thin_at {
             self.thin();
@@ -58,7 +60,7 @@ impl Tracker {
     }
 
     /// First frame and number of every conversation, for [`crate::track::Retrace`]; one that went on after a SYN on
-    /// its ports begins again.
+    /// its ports, or after a gap in the capture, begins again.
     pub fn starts(&self) -> Vec<(u64, u32)> {
         let starts = self.flows.iter().map(|flow| (flow.first_frame, flow.id));
         starts.chain(self.resumed.iter().copied()).collect()

@@ -5,6 +5,7 @@
 use super::direction::Direction;
 use super::flow::{Ended, Flow};
 use crate::packet::{flag, Packet};
+use crate::track::rounds::rows::Rows;
 
 /// Further ahead of the highest known number, or further behind what is acknowledged, no packet of the
 /// connection lies unless the capture has a gap. Random numbers lie within by 1.6 %.
@@ -22,6 +23,8 @@ pub type Held = Vec<(Packet, usize)>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Followed {
     Here,
+    /// It and those that were held, from this frame on, go on after a gap in the capture.
+    AfterGap(u64),
     /// It and those before it belong to another connection, see [`Flow::take_held`].
     Elsewhere,
 }
@@ -138,6 +141,14 @@ impl Flow {
             (false, true) => peer.is_far_ahead(p.ack),
             _ => false,
         }
+    }
+
+    /// Follows a packet that is known to go on after a gap in the capture.
+    #[cold]
+    pub(in crate::track) fn after_gap(&mut self, p: &Packet, side: usize, rows: &mut Rows) {
+        self.forget_held();
+        self.skip_gap(p, side);
+        self.all(&vec![(*p, side)], rows);
     }
 
     /// Puts both directions where the held packets are.

@@ -1,6 +1,7 @@
 //! What packets do sums up to what tracking counts.
 
 use super::*;
+use crate::numbered::Numbering;
 use crate::packet::{ecn, AccEcnOption, Sack};
 use crate::track::testing::{packet, A, B};
 use crate::track::Tracker;
@@ -42,13 +43,12 @@ impl Talk {
 
     /// The effects, and the totals of tracking with which their sums agree.
     fn effects(&self) -> (Vec<Effect>, Tracker) {
-        let mut effects = Effects::default();
-        let side = |p: &Packet| usize::from(p.key != packet(A).key);
-        let done = self.packets.iter().map(|p| effects.of(p, 0, side(p))).collect();
         let mut tracker = Tracker::default();
         tracker.packets(&self.packets);
         tracker.finish();
-        (done, tracker)
+        let (mut effects, mut numbering) = (Effects::default(), Numbering::tracked(tracker.starts()));
+        let mut of = |p: &Packet| effects.of(p, &numbering.place(p).unwrap());
+        (self.packets.iter().map(&mut of).collect(), tracker)
     }
 }
 
@@ -118,19 +118,54 @@ fn another_connection_on_the_ports_begins_from_nothing() {
     assert_eq!(acked.iter().map(|one| one.bytes).collect::<Vec<_>>(), [1000; 5]);
     assert!(acked.iter().all(|one| one.ce == Some([0; 3]) && one.ace_step == Some(0)));
     let seen: Vec<Option<Seen>> = done[40..].iter().map(|one| one.seen).collect();
-    assert_eq!(seen[..3], [Some(Seen::Stray), None, Some(Seen::New)]);
+    assert_eq!(seen[..3], [Some(Seen::New), None, Some(Seen::New)]);
+}
+
+/// What is out of place in the end, and nothing else, is stray.
+fn agree(talk: &Talk) -> Vec<Option<Seen>> {
+    let (done, tracker) = talk.effects();
+    let seen: Vec<Option<Seen>> = done.iter().map(|one| one.seen).collect();
+    let directions = || tracker.flows.iter().flat_map(|flow| &flow.dirs);
+    let count = |what: Seen| seen.iter().filter(|seen| **seen == Some(what)).count() as u64;
+    assert_eq!(count(Seen::Stray), directions().map(|dir| dir.totals.rare().out_of_window).sum::<u64>());
+    assert_eq!(count(Seen::Retransmit), directions().map(|dir| dir.totals.retransmits).sum::<u64>());
+    let acked = done.iter().filter_map(|one| one.acked).map(|acked| acked.bytes).sum::<i64>();
+    assert_eq!(acked, directions().map(|dir| dir.acked_bytes() as i64).sum::<i64>());
+    seen
+}
+
+#[test]
+fn packets_that_waited_after_a_gap_are_what_tracking_counts_them_for() {
+    let mut talk = Talk::accecn();
+    talk.data(30, 0).data(31, 1).ack(50, 2, 5, Packet::default());
+    // 200 MB are missing.
+    for n in 0..4 {
+        talk.data(60 + n, 200_000 + n as u32);
+    }
+    talk.ack(90, 200_004, 5, Packet::default());
+    let seen = agree(&talk);
+    assert_eq!(seen[6..], [Some(Seen::New), Some(Seen::New), Some(Seen::New), Some(Seen::New), None]);
+}
+
+#[test]
+fn packets_that_waited_in_vain_are_stray() {
+    let mut talk = Talk::accecn();
+    talk.data(30, 0).data(60, 200_000).data(61, 200_001).data(62, 1).ack(80, 2, 5, Packet::default());
+    let seen = agree(&talk);
+    assert_eq!(seen[4..7], [Some(Seen::Stray), Some(Seen::Stray), Some(Seen::New)]);
 }
 
 #[test]
 fn a_flood_of_handshakes_costs_a_young_conversation_nothing() {
     let (mut effects, talk) = (Effects::default(), Talk::accecn());
+    let at = |flow, forward| Place { flow, forward, begins: false, seq: 0, ack: None };
     for p in &talk.packets {
-        effects.of(p, 0, usize::from(p.key != packet(A).key));
+        effects.of(p, &at(0, p.key == packet(A).key));
     }
     for number in 1..FOLD_AT as u32 + 10 {
-        effects.of(&Packet { flags: flag::SYN, ts_ns: -1, ..packet(A) }, number, 0);
+        effects.of(&Packet { flags: flag::SYN, ts_ns: -1, ..packet(A) }, &at(number, true));
     }
     assert!(effects.flows.len() < FOLD_AT);
     let ack = Packet { seq: 5001, ack: 1001, flags: flag::ACK | 5 << 6, window: 500, ..packet(B) };
-    assert_eq!(effects.of(&ack, 0, 1).window, Some(500 << 7));
+    assert_eq!(effects.of(&ack, &at(0, false)).window, Some(500 << 7));
 }
