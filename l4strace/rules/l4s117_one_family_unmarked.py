@@ -41,12 +41,12 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Evidence, traffic
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support.tried import FOR_GOOD
 from l4strace.wording.quantities import count
 
 CODE = "L4S117"
-SHOWN = ("transport", "version", "client", "client_port", "server", "server_port")
+OF_FLOW = ("transport", "version", "client", "client_port", "server", "server_port")
 SENDER = ("source", "sender_host", "port", "transport")
 """One program, as far as packets show it."""
 MARKING = 0.5
@@ -76,7 +76,7 @@ def _senders(evidence: Evidence) -> pl.DataFrame:
     address = pl.when("forward").then("client").otherwise("server")
     return (
         known.directions.filter(pl.col("sender_host").is_not_null(), pl.col("packets") >= FOR_GOOD)
-        .join(known.flows.select("source", "flow", *SHOWN), on=["source", "flow"])
+        .join(known.flows.select("source", "flow", *OF_FLOW), on=["source", "flow"])
         .filter(pl.col("transport").is_in(("quic", "udp-prague")))
         .with_columns(
             ipv6=address.str.contains(":", literal=True),
@@ -98,9 +98,7 @@ def _finding(row: dict[str, Any]) -> Finding:
         f"marks {other} does not reach {bare} on a socket for both.",
         "Set IPV6_TCLASS and IP_TOS on the socket, or send the control message of the "
         "destination's IP version; receive with IPV6_RECVTCLASS and IP_RECVTOS.",
-        source=row["source"],
-        flow=row["flow"],
-        forward=row["forward"],
+        **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
         frames=(row["first_frame"],),
         measures=(Measure(f"Not-ECT packets over {bare}", row["packets"], "packet", "0"),),

@@ -1,8 +1,9 @@
-"""An L4S sender sends bursts that are longer than an L4S queue should hold.
+"""An L4S or NQB sender sends bursts that are longer than an L4S queue should hold.
 
 What it checks
 --------------
-The median back-to-back burst of an ECT(1) sender, as time at the rate of its path, against 250 us.
+The median back-to-back burst of a sender that asks for the low-latency queue, by ECT(1) or by DSCP
+45 (NQB), as time at the rate of its path, against 250 us.
 
 Why it matters
 --------------
@@ -12,12 +13,13 @@ pace cause marks on their own packets and lose throughput.
 Evidence
 --------
 `rounds.burst_bytes` and `burst_frame`; `bottlenecks.rate_bps`; `directions.max_payload`,
-`super_packets`, `data_ect1`, `clock_steps` and `clock_ahead_ns`.
+`super_packets`, `data_ect1`, `dscp`, `clock_steps` and `clock_ahead_ns`.
 
 When it is wrong
 ----------------
 Captured above segmentation offload, one packet stands for many (L4S003): the burst is then what the
-card sends. Four packets are always allowed.
+card sends. Four packets are always allowed. A network may have set the DSCP between the sender and
+the capture.
 
 What to do
 ----------
@@ -25,7 +27,7 @@ Use fq below the sender or its internal pacing; check prague_burst_shift and tcp
 
 References
 ----------
-RFC 9331 section 4.3 (limit bursts); tcp_prague.c, prague_burst_shift 12 = 244 us
+RFC 9331 section 4.3 (limit bursts); RFC 9956 (NQB); tcp_prague.c, prague_burst_shift 12 = 244 us
 """
 
 from __future__ import annotations
@@ -37,9 +39,11 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, subjects
+from l4strace.schema.words import NQB
 from l4strace.wording.quantities import quantity
 
 CODE = "L4S206"
+OF_NQB = "An NQB sender sends long bursts"
 LIMIT_US = 250.0
 """About what Prague itself allows (tcp_prague.c, prague_burst_shift 12: 1/4096 s)."""
 
@@ -51,11 +55,16 @@ MIN_ROUNDS = 20
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
-    """One finding for each ECT(1) direction whose median burst is too long."""
+    """One finding for each direction with ECT(1) or DSCP 45 whose median burst is too long."""
     rated = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("rate_bps") > 0)
-    rated = rated.join(subjects.scalable(evidence), on=subjects.KEY, how="semi")
+    sizes = evidence.directions.select(*subjects.KEY, "max_payload", "super_packets", "dscp")
+    rated = rated.join(sizes, on=subjects.KEY, how="left").join(
+        subjects.scalable(evidence).with_columns(ect1=True), on=subjects.KEY, how="left"
+    )
+    rated = rated.filter(pl.col("ect1") | (pl.col("dscp") == NQB))
     if rated.is_empty():
-        return [Skipped(CODE, "no ECT(1) direction with enough data to estimate its rate")]
+        why = "no direction with ECT(1) or DSCP 45 and enough data to estimate its rate"
+        return [Skipped(CODE, why)]
     bursts = (
         evidence.rounds.select(*subjects.KEY, "burst_bytes", "burst_frame")
         .filter(pl.col("burst_bytes").is_not_null())
@@ -67,8 +76,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             pl.col("burst_frame").sort_by("burst_bytes").last().alias("frame"),
         )
     )
-    sizes = evidence.directions.select(*subjects.KEY, "max_payload", "super_packets")
-    judged = rated.join(bursts, on=subjects.KEY).join(sizes, on=subjects.KEY, how="left")
+    judged = rated.join(bursts, on=subjects.KEY)
     long = judged.with_columns(
         (pl.col("burst") * 8e6 / pl.col("rate_bps")).alias("burst_us")
     ).filter(
@@ -90,10 +98,12 @@ def _finding(row: dict[str, Any]) -> Finding:
         CODE,
         Severity.NOTICE,
         Confidence.LOW if offloaded else Confidence.MEDIUM,
-        f"The median burst of this L4S sender lasts {quantity(row['burst_us'], 'us')} at the rate "
-        f"of its path (threshold {LIMIT_US:.0f} us).{note}",
+        f"The median burst of this {'L4S' if row['ect1'] else 'NQB'} sender lasts "
+        f"{quantity(row['burst_us'], 'us')} at the rate of its path (threshold "
+        f"{LIMIT_US:.0f} us).{note}",
         "Use fq or internal pacing; check prague_burst_shift and tcp_min_tso_segs.",
         **direction_of(row),
+        headline="" if row["ect1"] else OF_NQB,
         frames=(row["frame"],) if row["frame"] is not None else (),
         measures=(
             Measure("median burst", int(row["burst"]), "byte"),
@@ -109,5 +119,5 @@ RULE = Rule(
     f"Bursts longer than {LIMIT_US:.0f} us.",
     check,
     __doc__,
-    ("An L4S sender sends long bursts",),
+    ("An L4S sender sends long bursts", OF_NQB),
 )

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import polars as pl
 
+from l4strace.evidence import Evidence
 from l4strace.model import Skipped
-from l4strace.rules.l4s206_burst_too_long import check
+from l4strace.rules.l4s206_burst_too_long import RULE, check
+from tests.support.ends import findings
 from tests.support.frames import evidence, rounds
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck
 
@@ -23,6 +25,20 @@ def test_fires_on_bursts_of_a_millisecond() -> None:
     (found,) = check(scene(8 * 1448))
     assert [round(m.value) for m in found.measures] == [8 * 1448, 1853, 8 * 1448]
     assert found.frames == (7,)
+
+
+def nqb(burst: int, dscp: int) -> Evidence:
+    """A sender without ECT."""
+    rows = DIRECTIONS.with_columns(data_ect1=pl.lit(0, pl.UInt64), dscp=pl.lit(dscp, pl.UInt8))
+    return replace(scene(burst), directions=rows)
+
+
+def test_fires_on_bursts_under_dscp_45() -> None:
+    (found,) = findings(RULE, nqb(8 * 1448, 45))
+    assert "this NQB sender" in found.message
+    assert found.headline == "An NQB sender sends long bursts"
+    assert findings(RULE, nqb(4 * 1448, 45)) == []
+    assert findings(RULE, nqb(8 * 1448, 46)) == []
 
 
 def test_silent_for_four_packets() -> None:
