@@ -58,6 +58,9 @@ BY_ANYTHING = (
     "or the sender repeats all"
 )
 
+ONCE = "Each packet counts once."
+MIXED = "Others may count as retransmissions, as the clocks of the interfaces differ (L4S014)."
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each input whose copies are known, and for each direction of likely ones."""
@@ -69,7 +72,7 @@ def _repeated(evidence: Evidence) -> list[Finding | Skipped]:
         (pl.col("retransmits") >= MIN_REPEATED)
         & (pl.col("retransmits") / pl.col("packets")).is_between(REPEATED_SHARE, MOST_REPEATED)
     )
-    apart = evidence.sources.drop_nulls("interfaces_apart_lo_ns")["source"].to_list()
+    apart = _apart(evidence)
     return [
         Finding(
             CODE,
@@ -91,6 +94,11 @@ def _repeated(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
+def _apart(evidence: Evidence) -> list[int]:
+    """Inputs of which two interfaces have clocks that differ."""
+    return evidence.sources.drop_nulls("interfaces_apart_lo_ns")["source"].to_list()
+
+
 def _copies(evidence: Evidence) -> list[Finding | Skipped]:
     copies = (
         evidence.directions.group_by("source")
@@ -103,13 +111,15 @@ def _copies(evidence: Evidence) -> list[Finding | Skipped]:
         .sort("source")
     )
     paths = dict(evidence.sources.select("source", "path").iter_rows())
+    apart = _apart(evidence)
     return [
         Finding(
             CODE,
             Severity.NOTICE,
             Confidence.HIGH,
             f"{paths.get(row['source'], 'An input')} contains packets twice: {row['duplicates']:,} "
-            f"copies of {count(row['packets'], 'packet')}. Each packet counts once.",
+            f"copies of {count(row['packets'], 'packet')}. "
+            f"{MIXED if row['source'] in apart and row['retransmits'] else ONCE}",
             "Capture on one interface, the one that the bottleneck follows.",
             source=row["source"],
             measures=(

@@ -10,7 +10,8 @@ Why it matters
 --------------
 A packet and its acknowledgement are timed by two clocks. Their difference is in every RTT, in the
 order of the packets and, where it exceeds half a round trip, in the count of retransmissions: a
-copy then looks like one.
+copy then looks like one. From 1 ms on, rules on queue delay, spikes, jitter and losses of the input
+do not judge.
 
 Evidence
 --------

@@ -46,7 +46,7 @@ from l4strace.derive.noise import REORDERED
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.l4s201_ece_ignored import MAJORITY, MIN_WINDOW
-from l4strace.rules.support import datagrams, subjects
+from l4strace.rules.support import clocks, datagrams, subjects
 from l4strace.wording.quantities import count
 
 CODE = "L4S203"
@@ -106,7 +106,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if unsure.height:
         reason = f"{count(unsure.height, 'flow direction')}: reordering may explain the losses"
         results.append(Skipped(CODE, reason))
-    return results + unknown
+    return clocks.by_one_clock(evidence, [*results, *unknown])
 
 
 def _needless(evidence: Evidence) -> pl.DataFrame:

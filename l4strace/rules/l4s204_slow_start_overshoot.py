@@ -38,7 +38,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import events, subjects
+from l4strace.rules.support import clocks, events, subjects
 from l4strace.wording.quantities import count
 
 CODE = "L4S204"
@@ -60,7 +60,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .unique(of, keep="first", maintain_order=True)
         .sort("start_ns")
     )
-    return [_finding(evidence, row) for row in highest.iter_rows(named=True)]
+    found = [_finding(evidence, row) for row in highest.iter_rows(named=True)]
+    return clocks.by_one_clock(evidence, found)
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:

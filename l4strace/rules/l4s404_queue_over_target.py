@@ -41,7 +41,7 @@ import polars as pl
 from l4strace.derive import neighbors, one_way
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import subjects
+from l4strace.rules.support import clocks, subjects
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from l4strace.wording.measures import OF_PACKETS, OF_ROUNDS, ONE_WAY
 from l4strace.wording.quantities import listed, milliseconds
@@ -87,7 +87,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     for row in sorted(known.to_dicts(), key=_median, reverse=True):
         if _median(row)[1] > row["allowed"]:
             queues.setdefault(_queue(row, _key(row) in scalable), []).append(row)
-    return [_finding(*rows) for rows in queues.values()]
+    return clocks.by_one_clock(evidence, [_finding(*rows) for rows in queues.values()])
 
 
 def _queue(row: dict[str, Any], ect1: bool) -> object:

@@ -43,7 +43,7 @@ import polars as pl
 from l4strace.derive.noise import TRAIN_TIMES
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import subjects
+from l4strace.rules.support import clocks, subjects
 from l4strace.wording.quantities import quantity
 
 CODE = "L4S405"
@@ -77,7 +77,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     noisy = noise.with_columns(shown_us=shown).filter(
         pl.col("release_us").is_null(), pl.col("shown_us").is_not_null()
     )
-    return [_finding(row) for row in subjects.of_each_path(noisy).iter_rows(named=True)]
+    found = [_finding(row) for row in subjects.of_each_path(noisy).iter_rows(named=True)]
+    return clocks.by_one_clock(evidence, found)
 
 
 def _finding(row: dict[str, Any]) -> Finding:

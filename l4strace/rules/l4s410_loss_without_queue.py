@@ -41,7 +41,7 @@ import polars as pl
 from l4strace.derive.neighbors import FRAME_BYTES
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import subjects
+from l4strace.rules.support import clocks, subjects
 from l4strace.schema.keys import PATH
 from l4strace.wording.quantities import count, quantity
 
@@ -79,7 +79,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     )
     ranked = losing.sort("most", *subjects.DIRECTION, descending=[True, False, False])
     first = ranked.unique(PATH, keep="first", maintain_order=True)
-    return [_finding(row) for row in first.iter_rows(named=True)]
+    return clocks.by_one_clock(evidence, [_finding(row) for row in first.iter_rows(named=True)])
 
 
 def _finding(row: dict[str, Any]) -> Finding:

@@ -43,7 +43,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import events, subjects, tried
+from l4strace.rules.support import clocks, events, subjects, tried
 from l4strace.wording.quantities import count, milliseconds
 
 CODE = "L4S503"
@@ -86,7 +86,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         since_ns = left.get((row["flow"], row["forward"]))
         if row["cause"] == "unknown" and since_ns is not None and since_ns <= row["start_ns"]:
             row["cause"] = GAVE_UP
-    return [_finding(evidence, row) for row in rows]
+    return clocks.by_one_clock(evidence, [_finding(evidence, row) for row in rows])
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:

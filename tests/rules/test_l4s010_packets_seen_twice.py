@@ -34,6 +34,16 @@ def test_fires_where_nearly_every_packet_may_be_a_copy():
     assert "by clocks that differ (L4S014)" in found.message
 
 
+def test_fires_without_vouching_for_copies_by_two_clocks():
+    """392 copies of 814 packets, where 603 were sent: "each packet counts once"."""
+    directions = frame("directions", duplicates=392, packets=814, retransmits=211)
+    for apart, vouched in ((None, True), (25_000_000, False)):
+        sources = frame("sources", interfaces_apart_lo_ns=apart)
+        (found,) = check(evidence(sources=sources, directions=directions))
+        assert ("Each packet counts once." in found.message) is vouched
+        assert ("Others may count as retransmissions" in found.message) is not vouched
+
+
 def test_silent_where_a_few_packets_repeat_without_end():
     """A storm of SACK: 1,121 of 1,125, four flows of one capture, were "there twice"."""
     directions = frame("directions", duplicates=0, packets=1125, retransmits=1121)
