@@ -25,4 +25,4 @@ def chart_of(module: ModuleType, direction: Direction) -> Chart | None:
         return None
     key = f"{module.NAME}-{direction.key}"
     caption = module.describe(direction)
-    return Chart(key, module.TITLE, caption, figure.height, figure.spec)
+    return Chart(key, figure.title or module.TITLE, caption, figure.height, figure.spec)

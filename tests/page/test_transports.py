@@ -70,6 +70,7 @@ def test_without_feedback_rates_are_what_was_sent(quic: Case) -> None:
     assert names == ["goodput", "marks", "codepoints"]
     largest = quic.charted[0]
     assert largest.delivered_bytes == largest.totals["payload_bytes"]
+    assert flow.charts[0].title == "Sending rate"
     (seen,) = verdict.build(quic).charts
     assert (seen.title, len(seen.spec["data"])) == ("Sending rate", 1)
     assert seen.caption.startswith("Sent payload per second")

@@ -16,11 +16,15 @@ Trace = dict[str, Any]
 
 
 class Figure(NamedTuple):
-    """Traces and layout by the names of plotly's reference; ``height`` in pixels."""
+    """Traces and layout by the names of plotly's reference; ``height`` in pixels.
+
+    ``title`` names what is drawn where that is not what the chart usually shows.
+    """
 
     traces: list[Trace]
     layout: dict[str, Any]
     height: int
+    title: str = ""
 
     @property
     def spec(self) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from l4strace.wording.quantities import count
 
 NAME = "goodput"
 TITLE = "Goodput and losses"
+SENT = "Sending rate"
+"""Its title where nothing reports what arrived."""
 
 MBIT = 1e-6
 
@@ -23,14 +25,17 @@ def draw(direction: Direction) -> Figure | None:
         return None
     rates = rates_of(direction)
     most = direction.points
-    traces = [line(points(rates.x, rates.goodput_bps, most, MBIT), "goodput", MEASURED)]
+    sent = direction.counted == "sent"
+    curve = points(rates.x, rates.goodput_bps, most, MBIT)
+    traces = [line(curve, "sent" if sent else "goodput", MEASURED)]
     lossy = [(x, bps) for x, bps, again in zip(*rates, strict=True) if again]
     if lossy:
         xs, ys = zip(*lossy, strict=True)
         data = points(xs, ys, most, MBIT)
         name = "with losses" if direction.over_udp else "with retransmissions"
         traces.append(dots(data, name, LOSS, "triangle-down"))
-    return timeline(traces, "Mbit/s", direction.axis)
+    figure = timeline(traces, "Mbit/s", direction.axis)
+    return figure._replace(title=SENT) if sent else figure
 
 
 def describe(direction: Direction) -> str:

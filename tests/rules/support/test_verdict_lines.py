@@ -82,6 +82,7 @@ def short_flows(count: int, **columns: object) -> dict[str, pl.DataFrame]:
     plain = {"ended": "fin"}
     sizes = {
         "payload_bytes": [50_000_000] + [200_000] * count,
+        "acked_bytes": [50_000_000] + [200_000] * count,
         "last_ns": [20_000 * MS] + [150 * MS] * count,
         "data_ect1": 139,
     }
@@ -129,6 +130,21 @@ def test_a_flow_that_is_alone_is_not_called_the_large_one() -> None:
     found = framed(scene(directions=first))
     assert found is not None
     assert found.sharing.startswith("Flow 0 is the only flow with data")
+
+
+def test_the_rate_of_a_flow_that_is_alone_is_its_goodput() -> None:
+    """What was sent again counts once, as in the table of flows."""
+    first = DIRECTIONS.head(1).with_columns(
+        data_packets=pl.lit(100, pl.UInt64),
+        payload_bytes=pl.lit(10**6, pl.UInt64),
+        first_ns=pl.lit(0, pl.Int64),
+        last_ns=pl.lit(10**9, pl.Int64),
+    )
+    for acked, rate in ((900_000, "7.2 Mbit/s"), (0, "8 Mbit/s")):
+        known = first.with_columns(acked_bytes=pl.lit(acked, pl.UInt64))
+        found = framed(scene(directions=known))
+        assert found is not None
+        assert found.sharing == f"Flow 0 is the only flow with data, {rate}."
 
 
 def carried(*flows: tuple[int, bool, int]) -> str:

@@ -9,7 +9,7 @@ from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import FLOWS
 from l4strace.page.drawing.series import line, points
 from l4strace.page.drawing.smooth import interval_of, per_interval
-from l4strace.page.figures import TIMELINES
+from l4strace.page.figures import TIMELINES, goodput
 from l4strace.wording.amounts import bit_rate, duration
 
 NAME = "sharing"
@@ -45,7 +45,7 @@ def chart(case: Case) -> Chart | None:
     every = duration(interval * 1e6)
     counted = " or ".join(sorted({d.counted for d in directions})).capitalize()
     caption = f"{counted} payload per second, over intervals of {every}. Mean: {means}."
-    rate = "Sending rate" if counted == "Sent" else "Goodput"
+    rate = goodput.SENT if counted == "Sent" else "Goodput"
     title = f"{rate}, flow against flow" if len(directions) > 1 else rate
     return Chart(NAME, title, caption, figure.height, figure.spec)
 
