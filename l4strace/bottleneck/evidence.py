@@ -170,8 +170,6 @@ class Direction:
     """Marks of the whole path, start included."""
     path_losses: float = 0.0
     """Retransmissions of the whole path, start included."""
-    path_acked: float = 0.0
-    """Packets that the whole path delivered, start included."""
     seen_marks: float = 0.0
     """CE packets that any capture of the direction saw."""
     seen_losses: float = 0.0

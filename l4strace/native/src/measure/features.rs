@@ -42,7 +42,6 @@ pub struct Path {
     pub peak_ns: i64,
     pub marks: i64,
     pub lost: u64,
-    pub acked: u64,
     pub far_unmarked: u32,
     /// Marks of ECT(0) packets, and their marked share over that of ECT(1) packets.
     pub ect0_marks: i64,
@@ -169,7 +168,6 @@ impl Path {
     /// Adds up what its directions carried, and compares those of each codepoint.
     fn count(&mut self, directions: &[Directed], wholes: &[Whole]) {
         self.marks = wholes.iter().map(|whole| whole.marks).sum();
-        self.acked = wholes.iter().map(|whole| whole.acked).sum();
         self.far_unmarked = wholes.iter().map(|whole| whole.far_unmarked).sum();
         let share = |codepoint| {
             let same = || directions.iter().zip(wholes).filter(move |(d, _)| d.codepoint == codepoint);

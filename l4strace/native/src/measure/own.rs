@@ -46,8 +46,6 @@ pub struct Own {
     pub stepped: Option<f64>,
     pub flat: Option<bool>,
     pub marked_parts: u32,
-    pub marks_per_round: Option<f64>,
-    pub acked_per_marked_round: Option<f64>,
     pub classic_feedback: bool,
     pub losses: Losses,
     pub top_us: Option<f64>,
@@ -66,7 +64,6 @@ pub fn own(direction: &Directed, rating: &Rating) -> Option<Own> {
     if rounds.len() < MIN_STEADY || !(acked >= MIN_STEADY_PACKETS || starved) {
         return None;
     }
-    let marked = || rounds.iter().filter(|round| round.marked());
     let values = |of: fn(&Round) -> Option<f64>| -> Vec<f64> { rounds.iter().filter_map(of).collect() };
     let (mut queues, mut marking) =
         (values(|round| round.queue_us.get()), values(|round| round.marking_us.get()));
@@ -75,8 +72,8 @@ pub fn own(direction: &Directed, rating: &Rating) -> Option<Own> {
     let stepped = rounds.iter().filter(|round| {
         round.queue_us.get().zip(marking_delay_us).is_some_and(|(queue, marking)| queue >= marking)
     });
-    let of_marked = |of: fn(&Round) -> f64| mean(marked().map(of));
-    let mut parts: Vec<i64> = marked().map(|round| (round.start_ns - begin) * PARTS / length).collect();
+    let marked = rounds.iter().filter(|round| round.marked());
+    let mut parts: Vec<i64> = marked.map(|round| (round.start_ns - begin) * PARTS / length).collect();
     parts.sort_unstable();
     parts.dedup();
     Some(Own {
@@ -92,8 +89,6 @@ pub fn own(direction: &Directed, rating: &Rating) -> Option<Own> {
         stepped: mean(stepped.filter_map(|round| Some(f64::from(u8::from(round.marks? > 0))))),
         flat: direction.rise_us.map(|rise| rise <= FLAT_US),
         marked_parts: parts.len() as u32,
-        marks_per_round: of_marked(|round| round.marks.unwrap_or(0) as f64),
-        acked_per_marked_round: of_marked(|round| f64::from(round.acked_packets)),
         classic_feedback: rounds.iter().any(|round| round.classic),
         losses: Losses::of(rounds.iter()),
         top_us: quantile(&mut values(|round| round.top_us.get()), LARGEST),

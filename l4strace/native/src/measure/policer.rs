@@ -20,8 +20,7 @@ const MIN_GROUPS: usize = 5;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policed {
     pub at: u32,
-    /// Groups of losses, and the packets of the middle one.
-    pub groups: u32,
+    /// Packets of the middle one of the groups of losses.
     pub group_lost: f64,
     /// Payload that passed from group to group.
     pub rate_bps: f64,
@@ -65,7 +64,6 @@ fn of_path(rounds: &Rounds<'_>, at: u32, mut rows: Vec<usize>) -> Option<Policed
     let above = ends.map(|ns| passed.until(ns) - per_ns * (ns - begin_ns) as f64);
     (between > 0.0).then_some(Policed {
         at,
-        groups: groups.len() as u32,
         group_lost: median(&mut sizes)?,
         rate_bps: per_ns * 8e9,
         uneven: (squares / groups.len() as f64).sqrt() / between,
@@ -172,7 +170,7 @@ mod tests {
         let one = found(&delivered, &lost)[0];
         assert!((one.rate_bps - 8e6).abs() < 1e-3);
         assert!(one.uneven < 1e-6);
-        assert_eq!((one.groups, one.group_lost), (8, 5.0));
+        assert_eq!(one.group_lost, 5.0);
         // Ten rounds at twice the rate.
         assert!((one.burst_bytes - 200_000.0).abs() < 1e-3);
         let faster: Vec<u64> = delivered.iter().map(|bytes| 3 * bytes).collect();

@@ -82,8 +82,6 @@ fn own(t: &mut Columns, found: &[Features]) {
     t.f64("stepped", own().map(|o| o.stepped));
     t.bool("flat", own().map(|o| o.flat));
     t.u32("ect0_parts", found.iter().map(|f| f.ect0_parts));
-    t.f64("marks_per_round", own().map(|o| o.marks_per_round));
-    t.f64("acked_per_marked_round", own().map(|o| o.acked_per_marked_round));
     t.bool("classic_feedback", own().map(|o| o.classic_feedback));
     t.u64("lost", own().map(|o| o.losses.lost));
     t.u32("lost_rounds", own().map(|o| o.losses.rounds));
@@ -120,7 +118,6 @@ fn path(t: &mut Columns, found: &[Features]) {
     t.f64("path_max_us", path().map(|p| p.queue_max_us));
     t.i64("path_marks", path().map(|p| p.marks));
     t.u64("path_losses", path().map(|p| p.lost));
-    t.u64("path_acked", path().map(|p| p.acked));
 }
 
 fn class(t: &mut Columns, class: &str, found: &[Features], of: fn(&Beside) -> Option<&Neighbors>) {

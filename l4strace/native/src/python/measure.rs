@@ -186,7 +186,6 @@ impl Measured {
         let found = native(py, || Ok::<_, PyErr>(policed(&rounds, &self.directions)))?;
         let mut t = Columns::default();
         t.u32("at", found.iter().map(|p| p.at));
-        t.u32("drop_groups", found.iter().map(|p| p.groups));
         t.f64("group_lost", found.iter().map(|p| p.group_lost));
         t.f64("policed_bps", found.iter().map(|p| p.rate_bps));
         t.f64("policed_uneven", found.iter().map(|p| p.uneven));
