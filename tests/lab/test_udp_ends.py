@@ -69,3 +69,15 @@ def test_udp_beside_tcp_is_matched_too(shared_data: Path) -> None:
         (2856, 0, 726),
         (2856, 0, 0),
     ]
+
+
+@pytest.mark.parametrize("run", ["up1", "up8888", "upbleach", "sc1"])
+def test_rounds_have_the_one_way_delay_of_their_packets(shared_data: Path, run: str) -> None:
+    """Least and largest of all rounds are those of all packets, but for a bin of the histogram."""
+    paths = [str(shared_data / "user-space" / run / f"{end}.pcap.xz") for end in "ab"]
+    seen = pipeline.read(paths, companions=False)
+    rounds = seen.rounds.filter(source=0)
+    assert rounds["owd_mean_us"].null_count() <= 1
+    (way,) = seen.paths.join(rounds, on=["flow", "forward"], how="semi").to_dicts()
+    assert rounds["owd_min_us"].min() == pytest.approx(0, abs=50)
+    assert rounds["owd_max_us"].max() == pytest.approx(way["owd_max_us"], abs=50)

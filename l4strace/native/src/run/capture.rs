@@ -16,7 +16,7 @@ pub struct Capture {
     pub clock: Offset,
     /// Two of its interfaces whose clocks differ.
     pub apart: Option<Apart>,
-    /// One-way delays by row of the tracker's rounds; empty when the capture was not paired.
+    /// One-way delays by row of the tracker's rounds, then of those over UDP; empty when the capture was not paired.
     pub delays: Vec<Option<RoundDelay>>,
 }
 
@@ -96,8 +96,17 @@ impl Capture {
             facts: facts.chain(udp).collect(),
             starts: tracker.starts(),
             udp: UdpRetrace::new(self.udp.kept(), tracker.flows.len() as u32),
-            rounds: Rounds::new(tracker.rounds.iter().map(|r| (r.flow, r.forward, r.start_ns, r.end_ns))),
+            rounds: Rounds::new(self.rounds()),
         }
+    }
+
+    /// Local flow, direction and span of each round; those over UDP follow those of TCP.
+    fn rounds(&self) -> impl Iterator<Item = (u32, bool, i64, i64)> + '_ {
+        let over_tcp = self.tracker.rounds.iter().map(|row| (row.flow, row));
+        let over_udp = self.udp.kept().zip(self.tracker.flows.len() as u32..).flat_map(|(flow, id)| {
+            [0, 1].into_iter().flat_map(|side| flow.reported(side)).map(move |row| (id, row))
+        });
+        over_tcp.chain(over_udp).map(|(id, row)| (id, row.forward, row.start_ns, row.end_ns))
     }
 
     fn facts(&self, flow: &Flow, number: u32) -> Facts {

@@ -22,6 +22,8 @@ pub struct UdpView<'a> {
     pub number: u32,
     pub flow: &'a UdpFlow,
     pub vantage: Vantage,
+    /// By row of its rounds; empty without.
+    delays: &'a [Option<RoundDelay>],
 }
 
 /// One direction that showed packets.
@@ -74,12 +76,16 @@ impl Run {
         let mut flows: Vec<UdpView<'_>> = captures
             .flat_map(|((capture, numbers), source)| {
                 let kept = capture.udp.kept().zip(numbers);
+                let mut rest = capture.delays.get(capture.tracker.rounds.len()..).unwrap_or_default();
                 kept.map(move |(flow, &number)| {
+                    let rows = [0, 1].map(|side| flow.reported(side).count()).iter().sum();
+                    let delays;
+                    (delays, rest) = rest.split_at_checked(rows).unwrap_or_default();
                     let vantage = match flow.vantage() {
                         Vantage::Unknown => orders.vantage(flow, number, source),
                         shown => shown,
                     };
-                    UdpView { source, number, flow, vantage }
+                    UdpView { source, number, flow, vantage, delays }
                 })
             })
             .collect();
@@ -121,11 +127,14 @@ impl<'a> UdpView<'a> {
     /// Rounds of its directions whose receiver reports in clear.
     fn rounds(&self) -> impl Iterator<Item = RoundView<'a>> {
         let (flow, source, number, vantage) = (self.flow, self.source, self.number, self.vantage);
-        [0, 1].into_iter().flat_map(move |side| {
-            let sending = flow.sending(side).filter(|sending| sending.counts.is_reported());
+        let rows = [0, 1].into_iter().flat_map(move |side| {
             let feedback = Feedback::Reports { elastic: flow.limit(side) == Limit::Cwnd };
-            let view = move |row| RoundView { source, number, feedback, vantage, delay: None, row };
-            sending.into_iter().flat_map(|sending| sending.rows.iter()).map(view)
+            flow.reported(side).map(move |row| (feedback, row))
+        });
+        let delays = self.delays;
+        rows.enumerate().map(move |(at, (feedback, row))| {
+            let delay = delays.get(at).and_then(Option::as_ref);
+            RoundView { source, number, feedback, vantage, delay, row }
         })
     }
 }

@@ -9,7 +9,7 @@ use super::spacing::Spacing;
 use crate::packet::{ecn, FlowKey, Packet, Tunnel};
 use crate::track::dscp::Dscps;
 use crate::track::handshake::vantage::Vantage;
-use crate::track::rounds::round::Limit;
+use crate::track::rounds::round::{Limit, RoundRow};
 
 /// Bytes of an IP packet on Ethernet (RFC 894). A longer datagram that no fragments brought is what segmentation
 /// offload sends, or receive offload merged.
@@ -175,6 +175,12 @@ impl UdpFlow {
     /// What a side sent and what was reported of it, where the feedback is read.
     pub fn sending(&self, side: usize) -> Option<&Sending> {
         self.feedback.sending(self.transport()).map(|sides| &sides[side])
+    }
+
+    /// Rounds of a direction whose receiver reports in clear.
+    pub fn reported(&self, side: usize) -> impl Iterator<Item = &RoundRow> {
+        let sending = self.sending(side).filter(|sending| sending.counts.is_reported());
+        sending.into_iter().flat_map(|sending| sending.rows.iter())
     }
 
     /// Where the capture stands, as far as the feedback shows it.
