@@ -160,7 +160,7 @@ impl PacketReplay {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn on_rtt(&mut self, rtt_us: u64) {
         match &mut self.filter {
             Some(filter) => filter.on_rtt(rtt_us),

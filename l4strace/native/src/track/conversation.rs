@@ -3,6 +3,7 @@
 pub(super) mod clock;
 pub(super) mod direction;
 pub(super) mod flow;
+mod predicted;
 pub(super) mod reuse;
 pub(super) mod seq;
 pub(super) mod strays;

@@ -69,7 +69,7 @@ impl Feedback {
     }
 
     /// A newer ACE value.
-    #[inline]
+    #[inline(always)]
     pub fn ace(&mut self, ace: u8, got: &Delivered, gapless: bool, hidden: bool) -> Step {
         // A super-packet is received, and marked by a veth or a virtual queue, as one.
         let gapless = gapless && !got.merged && !std::mem::take(&mut self.skipped);

@@ -124,7 +124,7 @@ pub struct Direction {
 
 impl Totals {
     /// Counts one packet, whatever it is.
-    #[inline]
+    #[inline(always)]
     pub fn packet(&mut self, p: &Packet) {
         if self.packets == 0 {
             (self.first_frame, self.first_ns, self.last_ns) = (p.frame, p.ts_ns, p.ts_ns);
@@ -152,7 +152,7 @@ impl Totals {
     }
 
     /// Counts a clock that was set back, once the packets after it stay behind.
-    #[inline]
+    #[inline(always)]
     fn time(&mut self, ts_ns: i64) {
         if ts_ns >= self.last_ns - CLOCK_STEP_NS {
             (self.last_ns, self.behind) = (ts_ns, 0);
@@ -189,7 +189,7 @@ impl Totals {
         self.rare.get_or_insert_default()
     }
 
-    #[inline]
+    #[inline(always)]
     fn data(&mut self, p: &Packet) {
         self.data_packets += 1;
         self.payload_bytes += u64::from(p.payload_len);
@@ -230,7 +230,7 @@ impl Direction {
 
 impl Carried {
     /// A packet that carries the counter.
-    #[inline]
+    #[inline(always)]
     pub fn ace(&mut self, ace: u8) {
         self.ace_first.get_or_insert(ace);
         self.ace_seen |= 1 << ace;
@@ -239,6 +239,7 @@ impl Carried {
         self.zero_run_max = self.zero_run_max.max(self.zero_run);
     }
 
+    #[inline(always)]
     pub fn option(&mut self, option: &AccEcnOption, frame: u64) -> &mut CarriedOption {
         let seen = self.option.get_or_insert_default();
         if seen.packets == 0 {

@@ -9,9 +9,9 @@ use crate::track::handshake::vantage::Vantage;
 use crate::track::handshake::{Handshake, Mode};
 use crate::track::rounds::round::Limit;
 use crate::track::rounds::rows::Rows;
-use crate::track::sending::data::{first_byte, print_of, weight, Data};
+use crate::track::sending::data::{first_byte, Data};
 use crate::track::sending::segments::{Delivered, Sent};
-use crate::track::sending::sender::{Sender, Wait};
+use crate::track::sending::sender::Sender;
 
 /// Reordering that lasts longer than this is taken for a retransmission while no RTT is known
 /// (Wireshark's choice, too).
@@ -124,6 +124,9 @@ impl Flow {
     /// Follows one packet of side `side`; a finished round is appended to `rows`.
     #[inline]
     pub fn packet(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> Followed {
+        if self.predicted(p, side, rows) {
+            return Followed::Here;
+        }
         if self.is_stray(p, side) {
             return self.stray(p, side, rows);
         }
@@ -152,10 +155,10 @@ impl Flow {
     }
 
     /// A packet that lies where the conversation is.
-    #[inline]
     fn here(&mut self, p: &Packet, side: usize, rows: &mut Rows) {
+        let pauses = self.pauses(p);
         let before_ns = std::mem::replace(&mut self.last_ns, p.ts_ns);
-        if p.ts_ns.wrapping_sub(before_ns) > PAUSE_NS {
+        if pauses {
             self.paused(p, side, before_ns, rows);
         }
         if self.suspicion.is_some() {
@@ -171,21 +174,31 @@ impl Flow {
             self.open(side);
         }
         let mut place = self.sequence(p, side, rows);
-        if let Some((tsval, tsecr)) = p.timestamps {
-            place.new_stamp = self.dirs[side].echoes.send(tsval, p.ts_ns);
-            self.timestamps = true;
-            if p.flags & flag::ACK != 0 {
-                self.dirs[side ^ 1].echoes.echoed(tsecr, p.ts_ns);
-            }
-        }
-        let reports = p.flags & flag::ACK != 0 && p.flags & flag::RST == 0;
-        if reports && !(place.new_data && !self.general && self.report_stands(p, side)) {
+        place.new_stamp = self.echo(p, side);
+        if p.flags & flag::ACK != 0 && p.flags & flag::RST == 0 {
             self.acknowledge(p, side, place, rows);
         }
         if p.flags & (flag::FIN | flag::RST) != 0 {
             self.close(p, side);
         }
         self.last_frame = p.frame;
+    }
+
+    /// The packet comes long after the one before it.
+    #[inline]
+    pub(in crate::track) fn pauses(&self, p: &Packet) -> bool {
+        p.ts_ns.wrapping_sub(self.last_ns) > PAUSE_NS
+    }
+
+    /// Its timestamps; true when the one of its sender is newer than all before.
+    #[inline(always)]
+    pub(in crate::track) fn echo(&mut self, p: &Packet, side: usize) -> bool {
+        let Some((tsval, tsecr)) = p.timestamps else { return false };
+        self.timestamps = true;
+        if p.flags & flag::ACK != 0 {
+            self.dirs[side ^ 1].echoes.echoed(tsecr, p.ts_ns);
+        }
+        self.dirs[side].echoes.send(tsval, p.ts_ns)
     }
 
     /// A SYN or SYN/ACK: places the sequence spaces and feeds the handshake.
@@ -239,14 +252,7 @@ impl Flow {
         }
         let syn = p.flags & flag::SYN;
         let start = dir.space.unwrap(p.seq) + i64::from(syn != 0);
-        let data = Data {
-            start,
-            end: start + i64::from(p.payload_len),
-            ts_ns: p.ts_ns,
-            ip_id: p.ip_id.unwrap_or(0),
-            print: print_of(p),
-            weight: weight(p.payload_len, self.mss[side]),
-        };
+        let data = Data::of(p, start, self.mss[side]);
         let raw_end = p.seq.wrapping_add(p.payload_len).wrapping_add(u32::from(syn != 0));
         dir.space.advance(raw_end, data.end);
         self.data(p, side, &data, rows)
@@ -270,10 +276,7 @@ impl Flow {
             return Place::default();
         }
         let sent = sender.send(data, p.ip_ecn, p.frame, self.patience_ns);
-        if data.weight > 1 && p.payload_len > self.said_mss(side) {
-            self.dirs[side].totals.super_packets += 1;
-            self.dirs[side].totals.merged(data.weight, p.ip_ecn);
-        }
+        self.merged(p, side, data.weight);
         let dir = &mut self.dirs[side];
         match sent {
             Sent::New => return Place { new_data: true, new_stamp: false },
@@ -285,6 +288,15 @@ impl Flow {
             }
         }
         Place::default()
+    }
+
+    /// Counts a super-packet of that `weight`.
+    #[inline(always)]
+    pub(in crate::track) fn merged(&mut self, p: &Packet, side: usize, weight: u16) {
+        if weight > 1 && p.payload_len > self.said_mss(side) {
+            self.dirs[side].totals.super_packets += 1;
+            self.dirs[side].totals.merged(weight, p.ip_ecn);
+        }
     }
 
     /// Data follows a round that had drained: if it follows at once, the window was the limit after all.
@@ -347,9 +359,7 @@ impl Flow {
         }
         let newer = !old && (advances || got.packets > 0 || place.new_data || place.new_stamp);
         self.feedback(p, side, ack, newer, &got);
-        if self.dirs[side ^ 1].sender.as_ref().is_some_and(|s| s.wait == Wait::Ack && s.round_is_acked()) {
-            self.round_acked(p, side ^ 1, rows);
-        }
+        self.settle_round(p, side ^ 1, rows);
     }
 
     /// Smallest RTT seen from here to the receiver of each side and back.

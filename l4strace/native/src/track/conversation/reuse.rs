@@ -5,7 +5,7 @@ use crate::packet::Packet;
 use crate::track::Tracker;
 
 impl Tracker {
-    #[inline]
+    #[inline(always)]
     pub(in crate::track) fn follow(&mut self, p: &Packet, mut flow: u32, side: usize) {
         // Known to be 0 or 1 from here on, so that no index by it is checked.
         let side = side & 1;

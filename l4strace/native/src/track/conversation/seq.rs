@@ -40,6 +40,12 @@ impl SeqSpace {
         (raw.wrapping_sub(self.raw) as i32).unsigned_abs() < within
     }
 
+    /// `raw` is the highest number.
+    #[inline]
+    pub fn stands_at(&self, raw: u32) -> bool {
+        self.started && self.raw == raw
+    }
+
     /// Where the highest number lies.
     #[inline]
     pub fn highest(&self) -> i64 {

@@ -3,7 +3,7 @@
 
 use super::flow::Flow;
 use crate::packet::{flag, AccEcnOption, Packet};
-use crate::track::sending::data::{print_of, Data, Patience};
+use crate::track::sending::data::{Data, Patience};
 
 /// Packets without data that are remembered, by direction, once a flow is known to be seen twice.
 const REMEMBERED: usize = 16;
@@ -104,14 +104,7 @@ impl Flow {
     #[cold]
     fn data_before(&mut self, p: &Packet, side: usize, start: i64) -> Option<i64> {
         let syn = i64::from(p.flags & flag::SYN != 0);
-        let data = Data {
-            start: start + syn,
-            end: start + syn + i64::from(p.payload_len),
-            ts_ns: p.ts_ns,
-            ip_id: p.ip_id.unwrap_or(0),
-            print: print_of(p),
-            weight: 1,
-        };
+        let data = Data::of(p, start + syn, self.mss[side]);
         let acked = self.dirs[side].acked;
         let copies = self.remembered.as_ref().map(|sides| &sides[side]);
         let apart_ns = copies.map_or(0, |copies| copies.apart_ns);

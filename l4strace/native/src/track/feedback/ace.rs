@@ -116,7 +116,7 @@ impl CeCount {
     }
 
     /// A feedback packet that is known to be newer than the last.
-    #[inline]
+    #[inline(always)]
     pub fn feed(&mut self, ace: u8, arrived: Arrived) -> Step {
         let delta = u32::from(ace.wrapping_sub(self.ace) & 7);
         self.ace = ace;
@@ -232,10 +232,23 @@ impl CeCount {
     /// Narrows the bounds with the CE bytes reported since the last option.
     ///
     /// Returns what the caller must add to the round's sums, as signed corrections.
+    #[inline]
     pub fn narrow(&mut self, ce: CeBytes) -> (i64, i64, i64) {
+        // As a rule there is no mark, and nothing to narrow.
+        let is_clear = ce.bytes == 0 && self.lo == self.hi;
+        let moved = if is_clear { (0, 0, 0) } else { self.narrow_by(ce) };
+        if self.lo == self.hi && self.option_lo == self.option_hi && ce.shortest > 0 {
+            let marks = u32::try_from(self.lo - self.option_lo).unwrap_or(u32::MAX);
+            self.learn_share(marks, self.option_delivered);
+        }
+        self.end_option();
+        moved
+    }
+
+    #[cold]
+    fn narrow_by(&mut self, ce: CeBytes) -> (i64, i64, i64) {
         let before = (self.lo, self.hi, self.best);
-        // Most options report no mark, which needs no division.
-        let least = if ce.bytes == 0 { 0 } else { u64::from(ce.bytes.div_ceil(ce.longest.max(1))) };
+        let least = u64::from(ce.bytes.div_ceil(ce.longest.max(1)));
         self.allow(self.option_hi + least);
         if ce.shortest > 0 && self.hi > self.lo {
             let mean = (ce.shortest + ce.longest) / 2;
@@ -244,11 +257,6 @@ impl CeCount {
             self.lower_to(self.option_hi + most);
             self.settle(self.option_best + u64::from((ce.bytes + mean / 2) / mean.max(1)));
         }
-        if self.lo == self.hi && self.option_lo == self.option_hi && ce.shortest > 0 {
-            let marks = u32::try_from(self.lo - self.option_lo).unwrap_or(u32::MAX);
-            self.learn_share(marks, self.option_delivered);
-        }
-        self.end_option();
         let moved = |now: u64, old: u64| now as i64 - old as i64;
         (moved(self.lo, before.0), moved(self.hi, before.1), moved(self.best, before.2))
     }

@@ -50,7 +50,8 @@ impl ByteCounters {
         if values[E0B] == 0 || values[E1B] == 0 || acked - self.acked >= MODULUS / 2 {
             return None;
         }
-        let steps = [0, 1, 2].map(|i| values[i].wrapping_sub(before[i]) & (MODULUS as u32 - 1));
+        let step = |i: usize| values[i].wrapping_sub(before[i]) & (MODULUS as u32 - 1);
+        let steps = [step(0), step(1), step(2)];
         let sum = i64::from(steps[0]) + i64::from(steps[1]) + i64::from(steps[2]);
         if (steps[0] | steps[1] | steps[2]) >= MODULUS as u32 / 2 || self.sum + sum > most as i64 {
             return None;

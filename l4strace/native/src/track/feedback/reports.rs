@@ -12,7 +12,7 @@ const ECE_ALONE: u8 = 0b001;
 
 impl Flow {
     /// ACE, ECE and the AccECN option of a packet from `side`, which report on the other side.
-    #[inline]
+    #[inline(always)]
     pub(in crate::track) fn feedback(
         &mut self,
         p: &Packet,
@@ -125,7 +125,7 @@ impl Flow {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn counter(&mut self, p: &Packet, side: usize, newer: bool, got: &Delivered) {
         let ace = p.ace();
         let from_start = self.from_start;
@@ -174,10 +174,10 @@ impl Flow {
         let most = peer.totals.payload_bytes.max(peer.acked.max(0) as u64);
         let acked = peer.acked.max(0);
         let says = peer.feedback.option(option, (most, acked), from_start, longest);
-        seen.zeroed += u64::from(says.zeroed);
-        seen.implausible += u64::from(says.implausible);
-        seen.contradicts += u64::from(says.contradicts);
         if says.zeroed || says.implausible || says.contradicts {
+            seen.zeroed += u64::from(says.zeroed);
+            seen.implausible += u64::from(says.implausible);
+            seen.contradicts += u64::from(says.contradicts);
             seen.fault_frame.get_or_insert(p.frame);
         }
         if let Some(sender) = peer.sender.as_mut() {

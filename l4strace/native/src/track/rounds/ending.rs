@@ -22,8 +22,16 @@ impl Sender {
 }
 
 impl Flow {
+    /// An acknowledgement came: the round ends if that was all it waits for.
+    #[inline(always)]
+    pub(in crate::track) fn settle_round(&mut self, p: &Packet, side: usize, rows: &mut Rows) {
+        if self.dirs[side].sender.as_ref().is_some_and(|s| s.wait == Wait::Ack && s.round_is_acked()) {
+            self.round_acked(p, side, rows);
+        }
+    }
+
     /// The round's data is acknowledged: it is over here, or once the sender has reacted.
-    pub(in crate::track) fn round_acked(&mut self, p: &Packet, side: usize, rows: &mut Rows) {
+    fn round_acked(&mut self, p: &Packet, side: usize, rows: &mut Rows) {
         if !self.vantage.is_far(side == 0) {
             return self.end_round(side, p, rows);
         }

@@ -18,7 +18,7 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, ts_ns: i64, len: u32, frame: u64) {
         let close = ((ts_ns - self.last_ns) as f64) < CLOSE * self.ns_per_byte * f64::from(len);
         if close {

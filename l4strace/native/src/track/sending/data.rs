@@ -21,6 +21,19 @@ pub struct Data {
 }
 
 impl Data {
+    /// The payload of a packet that begins at `start`; `mss` is what one packet carries on the wire.
+    #[inline(always)]
+    pub fn of(p: &Packet, start: i64, mss: u32) -> Self {
+        Data {
+            start,
+            end: start + i64::from(p.payload_len),
+            ts_ns: p.ts_ns,
+            ip_id: p.ip_id.unwrap_or(0),
+            print: print_of(p),
+            weight: weight(p.payload_len, mss),
+        }
+    }
+
     /// A keep-alive repeats the last byte (RFC 9293 section 3.8.4) and is no retransmission.
     pub fn is_probe(&self, sent: &Segments) -> bool {
         self.end - self.start == 1 && self.end == sent.max && sent.una == self.end
@@ -65,7 +78,8 @@ impl Patience {
 }
 
 /// Prints of two packets differ where one of these does, but for one pair in 65,536.
-pub fn print_of(p: &Packet) -> u16 {
+#[inline(always)]
+fn print_of(p: &Packet) -> u16 {
     let (tsval, tsecr) = p.timestamps.unwrap_or_default();
     let words = [u32::from(p.ip_id.unwrap_or(0)), tsval, tsecr, p.ack, u32::from(p.window)];
     // FNV-1a over words (Fowler, Noll, Vo), folded.
@@ -75,8 +89,8 @@ pub fn print_of(p: &Packet) -> u16 {
 }
 
 /// Packets that a payload takes on the wire; mostly one, which needs no division.
-#[inline]
-pub fn weight(payload_len: u32, mss: u32) -> u16 {
+#[inline(always)]
+fn weight(payload_len: u32, mss: u32) -> u16 {
     if payload_len <= mss {
         return 1;
     }

@@ -50,7 +50,7 @@ pub struct Echoes {
 
 impl Echoes {
     /// The direction sent `tsval`; true when it is newer than all before.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, tsval: u32, ts_ns: i64) -> bool {
         match self.last {
             Some(last) if last == tsval || (tsval.wrapping_sub(last) as i32) < 0 => return false,
@@ -91,7 +91,7 @@ impl Echoes {
     }
 
     /// The other direction echoed `tsecr`: time since that TSval was first sent, once per TSval.
-    #[inline]
+    #[inline(always)]
     pub fn echoed(&mut self, tsecr: u32, ts_ns: i64) -> Option<i64> {
         let mut rtt = None;
         while let Some(&(tsval, sent_ns)) = self.sent.front() {

@@ -47,7 +47,7 @@ impl Reductions {
     }
 
     /// A data packet left in round `number`, with so many in flight.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, number: u32, in_flight: u32) {
         if self.round.is_some_and(|round| number <= round + 1) {
             self.lowest = Some(self.lowest.map_or(in_flight, |low| low.min(in_flight)));

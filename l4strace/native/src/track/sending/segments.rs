@@ -154,7 +154,7 @@ impl Segments {
     }
 
     /// Takes note of a data packet. `patience_ns`: how late a packet may be to count as reordered.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, data: &Data, patience_ns: i64) -> Sent {
         if data.start >= self.max {
             // At the receiver all before the gap is acknowledged as a rule: a gap is one all the same.
@@ -195,6 +195,7 @@ impl Segments {
     }
 
     /// A packet that does not advance the sequence: copy, retransmission or late arrival.
+    #[cold]
     fn send_again(&mut self, data: &Data, patience_ns: i64) -> Sent {
         if let Some(hole) = self.holes.fill(data) {
             let sent = if hole.came_late(data, patience_ns) { Sent::OutOfOrder } else { Sent::Retransmit };
@@ -246,18 +247,48 @@ impl Segments {
 
     /// Cumulative acknowledgement; returns what it delivers beyond earlier SACKs. Bytes that the capture
     /// missed count as packets of `mss`.
-    #[inline]
+    #[inline(always)]
     pub fn ack(&mut self, ack: i64, ts_ns: i64, mss: u32) -> Delivered {
-        let mut got = Delivered::default();
         if ack <= self.una {
-            return got;
+            return Delivered::default();
         }
-        let mut unseen = ack - self.una;
+        let (mut got, last) = self.take_plain(ack);
+        match last {
+            Some(s) if self.is_all(&s, ack, got.bytes) => got.rtt_ns = Some(ts_ns - s.ts_ns),
+            _ => got = self.take_rest(got, last, ack, ts_ns, mss),
+        }
+        self.una = ack;
+        self.reported = self.reported.max(ack);
+        if self.max < ack {
+            self.max = ack;
+        }
+        self.holes.forget_below(ack);
+        got
+    }
+
+    /// The `last` segment that an ACK took ends where it does, and all `bytes` are those of segments.
+    #[inline(always)]
+    fn is_all(&self, last: &Segment, ack: i64, bytes: u64) -> bool {
+        let overlaps = self.ring.front().is_some_and(|s| s.start < ack);
+        last.end() == ack && bytes as i64 == ack - self.una && !overlaps
+    }
+
+    /// What an ACK takes behind the plain segments, of which `newest` was the last.
+    #[cold]
+    fn take_rest(
+        &mut self,
+        mut got: Delivered,
+        mut newest: Option<Segment>,
+        ack: i64,
+        ts_ns: i64,
+        mss: u32,
+    ) -> Delivered {
+        let mut filled = newest.map(|s| s.ts_ns);
+        let mut unseen = ack - self.una - got.bytes as i64;
         let mut retransmitted = false;
-        let (mut newest, mut filled) = (None, None);
-        while let Some(s) = self.ring.front().copied() {
+        while let Some(s) = self.ring.front().copied().filter(|s| s.start < ack) {
             if s.end() > ack {
-                unseen -= (ack - s.start).max(0);
+                unseen -= ack - s.start;
                 self.split_front(ack, &mut got);
                 break;
             }
@@ -285,16 +316,28 @@ impl Segments {
             got.bytes += unseen as u64;
             got.packets += (unseen as u64).div_ceil(u64::from(mss.max(1))).min(1 << 20) as u32;
         }
-        self.una = ack;
-        self.reported = self.reported.max(ack);
-        if self.max < ack {
-            self.max = ack;
-        }
-        self.holes.forget_below(ack);
         got
     }
 
+    /// Takes the segments up to `ack` that were sent once, while nothing behind them is reported: what they deliver,
+    /// and the last of them.
+    #[inline(always)]
+    fn take_plain(&mut self, ack: i64) -> (Delivered, Option<Segment>) {
+        let (mut got, mut last) = (Delivered::default(), None);
+        while let Some(s) = self.ring.front().filter(|s| !s.is(SACKED | RETRANSMITTED)) {
+            let end = s.end();
+            if end > ack || end <= self.reported {
+                break;
+            }
+            got.add(s);
+            last = self.ring.pop_front();
+        }
+        self.packets -= got.packets;
+        (got, last)
+    }
+
     /// Part of an (offload) packet was acknowledged: its rest stays outstanding.
+    #[cold]
     fn split_front(&mut self, ack: i64, got: &mut Delivered) {
         let Some(s) = self.ring.front_mut() else { return };
         if ack <= s.start {
@@ -362,6 +405,7 @@ impl Segments {
 }
 
 impl Delivered {
+    #[inline(always)]
     fn add(&mut self, s: &Segment) {
         let weight = u32::from(s.weight());
         self.bytes += u64::from(s.len);

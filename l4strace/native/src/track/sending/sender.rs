@@ -8,6 +8,7 @@ use super::segments::{Delivered, Segments, Sent};
 use super::smallest::WindowedMin;
 use super::train::Trains;
 use super::window::{Acked, Window};
+use crate::packet::Packet;
 use crate::prague::build::{RTT_TRANSITION, RTT_TRANSITION_515};
 use crate::prague::{Paced, PacketReplay};
 use crate::track::feedback::ace::Step;
@@ -23,6 +24,7 @@ pub struct RttTotals {
 }
 
 impl RttTotals {
+    #[inline(always)]
     pub fn add(&mut self, ns: i64) {
         if self.samples == 0 {
             (self.min_ns, self.max_ns) = (ns, ns);
@@ -125,7 +127,7 @@ impl Sender {
     }
 
     /// A data packet; opens a round when none runs.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, data: &Data, ecn: u8, frame: u64, patience_ns: i64) -> Sent {
         let sent = self.segments.send(data, patience_ns);
         if !self.round.open {
@@ -154,7 +156,7 @@ impl Sender {
     }
 
     /// An acknowledgement of this direction, with its SACK blocks.
-    #[inline]
+    #[inline(always)]
     pub fn ack(&mut self, ack: i64, blocks: &[(i64, i64)], ts_ns: i64, mss: u32) -> Delivered {
         let mut got = self.segments.ack(ack, ts_ns, mss);
         if !blocks.is_empty() {
@@ -218,7 +220,7 @@ impl Sender {
     }
 
     /// The ACK once more, with the change of the CE count that it and its option make: Prague's clock.
-    #[inline]
+    #[inline(always)]
     pub fn tick(&mut self, got: &Delivered, ce: [i64; 3], now_ns: i64) {
         let tick = Tick {
             acked: got.packets,
@@ -276,6 +278,12 @@ impl Sender {
             (Wait::Echo(_), None) => true,
             (Wait::Until(ns), _) => now_ns >= ns,
         }
+    }
+
+    /// A data packet does not end the round that runs.
+    #[inline]
+    pub fn goes_on(&self, p: &Packet) -> bool {
+        self.round.open && !self.came_round(p.timestamps.map(|t| t.1), p.ts_ns)
     }
 
     /// Ends the round; the next begins at once if data is outstanding, else with the next data packet.

@@ -12,6 +12,7 @@ pub struct WindowedMin {
 }
 
 impl WindowedMin {
+    #[inline(always)]
     pub fn add(&mut self, ns: i64, at_ns: i64) {
         if at_ns - self.since_ns > MIN_HALF_NS {
             (self.before, self.now, self.since_ns) = (self.now, None, at_ns);

@@ -23,7 +23,7 @@ impl Default for Trains {
 
 impl Trains {
     /// `bytes` arrived at `ts_ns`: those after the first event of a stretch crossed in its time.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, ts_ns: i64, bytes: u64) {
         self.bytes += bytes;
         let slot = &mut self.seen[self.events % SPAN];

@@ -81,7 +81,7 @@ impl Default for Window {
 
 impl Window {
     /// New data, of so many packets on the wire, and what is in flight with it.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, ts_ns: i64, packets: u32, in_flight: u32) {
         self.first_ns.get_or_insert(ts_ns);
         let one_burst = ts_ns.saturating_sub(self.last_ns) < BURST_NS;
@@ -100,7 +100,7 @@ impl Window {
         (self.now.low, self.shrinks_until) = (0, max);
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn acked(&mut self, ack: &Acked) {
         self.close(ack.ts_ns);
         if let Some(ns) = ack.rtt_ns.filter(|&ns| ns > 0) {

@@ -38,3 +38,34 @@ fn what_repeats_the_last_report_is_predicted_and_nothing_else() {
     talk.say(B, 60, flag::ACK, 5, Packet { seq: 5001, ack: 9001, payload_len: 100, ..Packet::default() });
     assert!(!stands(&mut talk, |_| {}), "data of both sides");
 }
+
+/// Whether the next data of the client (side 0) or the next ACK of the server is predicted, as `change` leaves it.
+fn predicted(side: usize, change: fn(&mut Packet)) -> bool {
+    let mut talk = Talk::accecn();
+    (0..9).for_each(|n| {
+        talk.data(30 + i64::from(n), n);
+    });
+    talk.ack(50, 2, 5);
+    let flags = flag::ACK | 5 << 6;
+    let mut next = match side {
+        0 => Packet { seq: 10_001, ack: 5001, payload_len: 1000, ..packet(A) },
+        _ => Packet { seq: 5001, ack: 4001, ..packet(B) },
+    };
+    (next.ts_ns, next.flags) = (51 * MS, flags);
+    change(&mut next);
+    talk.tracker.flows[0].predicted(&next, side, &mut talk.tracker.rounds)
+}
+
+#[test]
+fn what_comes_next_is_predicted_and_nothing_else() {
+    for side in [0, 1] {
+        assert!(predicted(side, |_| {}), "{side}");
+        assert!(!predicted(side, |next| next.flags |= flag::FIN), "{side}");
+        assert!(!predicted(side, |next| next.seq -= 1000), "{side}");
+        assert!(!predicted(side, |next| next.seq += 1000), "{side}");
+        assert!(!predicted(side, |next| next.ts_ns += 2000 * MS), "{side}");
+    }
+    assert!(!predicted(1, |next| next.ack = 3001), "the same again");
+    assert!(!predicted(1, |next| next.ack = 10_002), "more than was sent");
+    assert!(!predicted(1, |next| next.sack.count = 1), "SACK");
+}
