@@ -6,7 +6,7 @@ import polars as pl
 
 
 def quantile(column: str, share: float) -> pl.Expr:
-    """Of rows of `rounds`: the value that ``column`` does not exceed for ``share`` of the time."""
+    """The value of rows of `rounds` that ``column`` does not exceed for ``share`` of the time."""
     value = pl.col(column)
     known = value.is_not_null()
     length = (pl.col("end_ns") - pl.col("start_ns")).filter(known)
@@ -16,5 +16,5 @@ def quantile(column: str, share: float) -> pl.Expr:
 
 
 def median(column: str) -> pl.Expr:
-    """Of rows of `rounds`: the value that ``column`` does not exceed for half of the time."""
+    """The value of rows of `rounds` that ``column`` does not exceed for half of the time."""
     return quantile(column, 0.5)

@@ -84,8 +84,8 @@ MARGINS = {
 Of the share three times its standard deviation in eight rebuilt runs of a: 0.08 failed two.
 """
 
-WINDOW_MARGIN = 0.1
-"""Of large windows, as in `recorded.py`: five rebuilt runs of e had 67 to 70 packets for 65."""
+WINDOW_MARGIN = 0.15
+"""Of large windows: six rebuilt runs of e had 67 to 72 packets for 65, the last on a busy host."""
 
 
 @pytest.mark.parametrize("run", RECORDED)

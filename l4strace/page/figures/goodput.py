@@ -14,7 +14,7 @@ from l4strace.wording.quantities import count
 NAME = "goodput"
 TITLE = "Goodput and losses"
 SENT = "Sending rate"
-"""Its title where nothing reports what arrived."""
+"""Title where nothing reports what arrived."""
 
 MBIT = 1e-6
 

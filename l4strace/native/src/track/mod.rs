@@ -33,7 +33,7 @@ pub use handshake::vantage::Vantage;
 pub use handshake::{reflected, Handshake, Mode, Shown};
 pub use rounds::round::{Limit, RoundRow};
 pub use rounds::rows::Rows;
-pub use sending::sender::RttTotals;
+pub use sending::rtt::RttTotals;
 pub use table::retrace::Retrace;
 pub use table::unify::{unify, Member};
 pub use table::{FlowTable, Initiator, Interned};

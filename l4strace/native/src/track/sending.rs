@@ -6,6 +6,7 @@ pub(super) mod data;
 pub(super) mod echo;
 pub(super) mod holes;
 pub(super) mod reduction;
+pub(super) mod rtt;
 pub(super) mod segments;
 pub(super) mod sender;
 pub(super) mod smallest;

@@ -7,7 +7,6 @@ use super::twice::Remembered;
 use crate::packet::{flag, Packet, Tunnel};
 use crate::track::handshake::vantage::Vantage;
 use crate::track::handshake::{Handshake, Mode};
-use crate::track::rounds::round::Limit;
 use crate::track::rounds::rows::Rows;
 use crate::track::sending::data::{first_byte, Data};
 use crate::track::sending::segments::{Delivered, Sent};
@@ -296,16 +295,6 @@ impl Flow {
         if weight > 1 && p.payload_len > self.said_mss(side) {
             self.dirs[side].totals.super_packets += 1;
             self.dirs[side].totals.merged(weight, p.ip_ecn);
-        }
-    }
-
-    /// Data follows a round that had drained: if it follows at once, the window was the limit after all.
-    #[inline]
-    fn settle_limit(&mut self, side: usize, now_ns: i64, rows: &mut Rows) {
-        let Some(sender) = self.dirs[side].sender.as_ref().filter(|s| !s.round.open) else { return };
-        let Some(at) = self.ended_row[side] else { return };
-        if sender.went_on(now_ns) && rows.at(at).limited_by == Limit::App {
-            rows.at(at).limited_by = Limit::Cwnd;
         }
     }
 

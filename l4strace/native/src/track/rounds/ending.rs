@@ -22,6 +22,16 @@ impl Sender {
 }
 
 impl Flow {
+    /// Data follows a round that had drained: if it follows at once, the window was the limit after all.
+    #[inline]
+    pub(in crate::track) fn settle_limit(&mut self, side: usize, now_ns: i64, rows: &mut Rows) {
+        let Some(sender) = self.dirs[side].sender.as_ref().filter(|s| !s.round.open) else { return };
+        let Some(at) = self.ended_row[side] else { return };
+        if sender.went_on(now_ns) && rows.at(at).limited_by == Limit::App {
+            rows.at(at).limited_by = Limit::Cwnd;
+        }
+    }
+
     /// An acknowledgement came: the round ends if that was all it waits for.
     #[inline(always)]
     pub(in crate::track) fn settle_round(&mut self, p: &Packet, side: usize, rows: &mut Rows) {

@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 
-use super::data::{Data, MOST_WEIGHT};
+use super::data::Data;
 use super::holes::Holes;
 use crate::track::prefetch::prefetch;
 use parts::Parts;
+use segment::{Segment, COPIED, RETRANSMITTED, SACKED};
 
 mod copies;
 mod parts;
+mod segment;
 
 /// What a data packet turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +22,6 @@ pub enum Sent {
     OutOfOrder,
 }
 
-const SACKED: u16 = 1 << 15;
-const RETRANSMITTED: u16 = 1 << 14;
-/// A second interface showed it.
-const COPIED: u16 = 1 << 13;
-
 /// Room for 256k segments a direction: 375 MB in flight. A capture without the ACKs of a flow must not
 /// let the list grow without end; the oldest are then forgotten.
 const MOST: usize = 1 << 18;
@@ -35,50 +32,6 @@ const FARTHEST: i64 = 1 << 30;
 /// Segments that may be looked at again for every one that was sent: SACK blocks and retransmissions go
 /// over the same ones a few times, an attack without end.
 const LOOKS: u64 = 64;
-
-/// One segment in 24 bytes: a window of them has to stay in the cache.
-#[derive(Clone, Copy, Debug)]
-struct Segment {
-    start: i64,
-    ts_ns: i64,
-    len: u32,
-    print: u16,
-    /// Weight below; SACKED, RETRANSMITTED and COPIED above.
-    marks: u16,
-}
-
-impl Segment {
-    fn new(data: &Data, marks: u16) -> Self {
-        let Data { start, end, ts_ns, print, weight, .. } = *data;
-        Segment { start, ts_ns, len: (end - start) as u32, print, marks: weight | marks }
-    }
-
-    #[inline]
-    fn end(&self) -> i64 {
-        self.start + i64::from(self.len)
-    }
-
-    #[inline]
-    fn weight(&self) -> u16 {
-        self.marks & MOST_WEIGHT
-    }
-
-    #[inline]
-    fn is(&self, mark: u16) -> bool {
-        self.marks & mark != 0
-    }
-
-    /// Its packets, if it was sent once and earlier ACKs reported bytes behind it: a lost packet would
-    /// have been retransmitted. Below bytes that were sent before the capture began, this may be one.
-    #[inline]
-    fn late_after(&self, unseen: i64, reported: i64) -> u64 {
-        if self.start >= unseen && self.end() <= reported && !self.is(RETRANSMITTED) {
-            u64::from(self.weight())
-        } else {
-            0
-        }
-    }
-}
 
 /// What one ACK delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use super::alpha::{Clock, Tick};
 use super::burst::Bursts;
 use super::data::Data;
 use super::reduction::Reductions;
+use super::rtt::RttTotals;
 use super::segments::{Delivered, Segments, Sent};
 use super::smallest::WindowedMin;
 use super::train::Trains;
@@ -13,28 +14,6 @@ use crate::prague::build::{RTT_TRANSITION, RTT_TRANSITION_515};
 use crate::prague::{Paced, PacketReplay};
 use crate::track::feedback::ace::Step;
 use crate::track::rounds::round::{Limit, Round, RoundRow};
-
-/// RTTs of the whole direction.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RttTotals {
-    pub min_ns: i64,
-    pub max_ns: i64,
-    pub sum_ns: i64,
-    pub samples: u64,
-}
-
-impl RttTotals {
-    #[inline(always)]
-    pub fn add(&mut self, ns: i64) {
-        if self.samples == 0 {
-            (self.min_ns, self.max_ns) = (ns, ns);
-        }
-        self.min_ns = self.min_ns.min(ns);
-        self.max_ns = self.max_ns.max(ns);
-        self.sum_ns = self.sum_ns.saturating_add(ns);
-        self.samples += 1;
-    }
-}
 
 /// What the flow knows when a round ends, and the sender does not.
 #[derive(Clone, Copy, Debug, Default)]

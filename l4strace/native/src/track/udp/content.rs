@@ -41,6 +41,7 @@ pub(super) struct Content {
 }
 
 impl Content {
+    #[inline]
     pub fn look(&mut self, payload: &[u8], packet: &Packet, side: usize) {
         let Some(&first) = payload.first() else { return };
         // The first two bits part RTP from QUIC (RFC 9443 section 3).

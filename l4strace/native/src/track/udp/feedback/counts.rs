@@ -1,7 +1,7 @@
 //! What was sent in one direction and what was reported of it.
 
 use crate::packet::Packet;
-use crate::track::sending::sender::RttTotals;
+use crate::track::sending::rtt::RttTotals;
 
 /// Sums of one direction; names as in the `directions` table.
 #[derive(Clone, Copy, Debug, Default)]
