@@ -94,7 +94,7 @@ def no_room(d: Direction) -> Shown:
     return below(d.lost_us, ROOM_PACKETS * FRAME_BYTES * 8e6 / d.policed_bps)
 
 
-@sign("packets are retransmitted", "packet", "any", "{value} retransmitted")
+@sign("packets are retransmitted", "packet", "any", "{value} retransmitted after the start")
 def some(d: Direction) -> Shown:
     return at_least(d.lost, 1) & at_least(d.lost_us, 0.0)
 
