@@ -8,6 +8,8 @@ SIM    := fixtures/lab/sim
 # The tests that `make test` leaves out; pyproject.toml says what each marker means.
 SYSTEM := needs or root or slow or wheel
 PYTEST := $(BIN)/pytest $(PYTEST_ARGS)
+# It has jobs of its own: those of make are for recipes that call make.
+CARGO  := MAKEFLAGS= cargo
 # A file is run by one process: what its tests share is made once.
 BESIDE := -n 2 --dist loadfile
 SAMPLE := fixtures/misfire/misfire.pcap.xz
@@ -48,8 +50,8 @@ $(VENV)/.dev: $(VENV)/.pip
 test: side-by-side py-test ## checks, unit tests and recorded runs: no root, no other program, 8 minutes at most
 
 test-system: $(VENV)/.dev dist ## browser, namespaces, capture, hostile batches, wheels (what to install: .ci/run)
-	cargo test --quiet --release --manifest-path $(NATIVE)/loom/Cargo.toml
-	cargo test --quiet --release --manifest-path $(SIM)/Cargo.toml
+	$(CARGO) test --quiet --release --manifest-path $(NATIVE)/loom/Cargo.toml
+	$(CARGO) test --quiet --release --manifest-path $(SIM)/Cargo.toml
 	$(PYTEST) $(BESIDE) -m "($(SYSTEM)) and not (root or vm)"
 	# Live traffic has the machine for itself.
 	$(PYTEST) -m "root and not vm"
@@ -71,8 +73,8 @@ check-rust:
 	cargo fmt --manifest-path $(NATIVE)/loom/Cargo.toml --check
 	cargo fmt --manifest-path $(SIM)/Cargo.toml --check
 	# In the profile of `cargo test`, which compiles half of the same.
-	cargo clippy --quiet --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- -D warnings
-	cargo clippy --quiet --manifest-path $(SIM)/Cargo.toml --all-targets -- -D warnings
+	$(CARGO) clippy --quiet --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- -D warnings
+	$(CARGO) clippy --quiet --manifest-path $(SIM)/Cargo.toml --all-targets -- -D warnings
 
 check-python: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -81,7 +83,7 @@ check-python: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 rust-test: ## tests of the native crate
-	cargo test --quiet --manifest-path $(NATIVE)/Cargo.toml --no-default-features
+	$(CARGO) test --quiet --manifest-path $(NATIVE)/Cargo.toml --no-default-features
 
 py-test: $(VENV)/.dev build ## the other tests of `make test`
 	$(PYTEST) $(BESIDE) -m "not ($(SYSTEM) or vm)"
