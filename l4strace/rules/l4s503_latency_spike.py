@@ -3,9 +3,10 @@
 What it checks
 --------------
 Spikes of delay on a path: 50 ms or longer, more than 15 ms above the usual delay of a flow and more
-than three times as high as it. The usual delay is not exceeded for half of the flow's time. One
-event counts once, with all flows that it hit, and spikes that follow each other at gaps shorter
-than themselves are told together. Those of slow start are in L4S204.
+than three times as high as it. The usual delay is the median of its round trips, or of its time
+where most of the time lies so far above it. One event counts once, with all flows that it hit, and
+spikes that follow each other at gaps shorter than themselves are told together. Those of slow start
+are in L4S204.
 
 Why it matters
 --------------

@@ -206,7 +206,7 @@ SPIKES = Table(
         Column("end_ns", I64, "ns", "Time at which delay returned to its usual range."),
         Column("height_us", F64, "us", "Largest delay of a packet in the spike above that of an empty path."),
         Column("one_way", BOOL, "", "True when `height_us` is a one-way delay between two captures; false when it is an RTT."),
-        Column("usual_us", F64, "us", "Usual delay: for half of the time of the direction's rounds their largest delay was at most that."),
+        Column("usual_us", F64, "us", "Usual delay: the median of the largest delay per round of the direction, or of its time where most of the time lies beyond the limit of a spike."),
         Column("rounds", U64, "", "Rounds of all flows within the spike."),
         Column("flows", U32, "", "Number of flows that the spike hit."),
         Column("hit", STR, "", "Numbers of the flows that the spike hit, as `0, 3`."),

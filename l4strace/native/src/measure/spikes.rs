@@ -122,7 +122,7 @@ fn high(rounds: &Rounds<'_>, row: usize, base_us: Option<f64>) -> bool {
 
 fn peaks_of(rounds: &Rounds<'_>, of: usize, at: u32, rows: &[usize], delays: &[Delay]) -> Vec<Peak> {
     let Some(usual_us) = usual_us(rounds, rows, delays) else { return Vec::new() };
-    let limit_us = usual_us + ABOVE_US.max(ABOVE_RATIO * usual_us);
+    let limit_us = limit_us(usual_us);
     if delays.iter().filter_map(|delay| delay.us).all(|us| us <= limit_us) {
         return Vec::new();
     }
@@ -137,10 +137,18 @@ fn peaks_of(rounds: &Rounds<'_>, of: usize, at: u32, rows: &[usize], delays: &[D
     rows.iter().zip(delays).filter_map(peak).collect()
 }
 
-/// Not exceeded for half of the time: rounds through a long queue are few.
+/// What most rounds stay at; where that is exceeded for most of the time, as rounds through a long queue are few,
+/// what most of the time stays at.
 fn usual_us(rounds: &Rounds<'_>, rows: &[usize], delays: &[Delay]) -> Option<f64> {
     let timed = |(row, delay): (&usize, &Delay)| Some((delay.us?, rounds.length_ns(*row) as f64));
-    weighted_median(rows.iter().zip(delays).filter_map(timed).collect())
+    let of_time_us = weighted_median(rows.iter().zip(delays).filter_map(timed).collect());
+    let of_rounds_us = median(&mut delays.iter().filter_map(|delay| delay.us).collect::<Vec<_>>())?;
+    Some(of_time_us.filter(|us| *us > limit_us(of_rounds_us)).unwrap_or(of_rounds_us))
+}
+
+/// The longest delay that is usual.
+fn limit_us(usual_us: f64) -> f64 {
+    usual_us + ABOVE_US.max(ABOVE_RATIO * usual_us)
 }
 
 /// For how long (ns) packets of a round arrived that waited beyond the limit, of which the largest delay is
