@@ -20,6 +20,8 @@ from l4strace.capture.request import Request
 from l4strace.errors import CollectorError
 from tests.support.network import Capture
 
+pytestmark = pytest.mark.slow
+
 PEER = """
 import os, sys, threading, time
 def drain():
@@ -134,7 +136,6 @@ def test_it_is_lost_and_nothing_else_is(
     assert (tmp_path / "x").read_text() == "precious"
 
 
-@pytest.mark.slow
 def test_two_signals_end_the_wait_for_a_silent_host(tmp_path: Path) -> None:
     words = ["capture", "--host", "a=root@host,lo", "-o", str(tmp_path / "run")]
     shell = peer(tmp_path, [*READY, '{"told": "recording"}'], WAIT_SECONDS)
