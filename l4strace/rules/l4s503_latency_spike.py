@@ -16,8 +16,7 @@ Evidence
 --------
 `spikes.path`, `start_ns`, `end_ns`, `height_us`, `one_way`, `usual_us`, `hit`, `lost` and `cause`.
 Of a path that became slower, `phases.capacity_bps`, `capacity_shown` and `changed`. Of the flow
-that caused it, `spikes.culprit` and `directions.cc`. Whether its flow gave L4S up before:
-`directions.without_ect_since_ns`.
+that caused it, `spikes.culprit` and `directions.cc`.
 
 When it is wrong
 ----------------
@@ -27,9 +26,9 @@ cut off SACK (`directions.options_cut` of the ACKs) it is a lower bound.
 
 What to do
 ----------
-By cause. given-up: see L4S210. rate-drop: expect it where the link changes its rate. new-flow: an
-AQM with per-flow queues isolates. burst: fix the sender's pacing. Unknown: a link or a host that
-stood still holds all packets at once, whatever the queue.
+By cause. rate-drop: expect it where the link changes its rate. new-flow: an AQM with per-flow
+queues isolates. burst: fix the sender's pacing. Unknown: a link or a host that stood still holds
+all packets at once, whatever the queue.
 
 References
 ----------
@@ -44,7 +43,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import clocks, events, subjects, tried
+from l4strace.rules.support import clocks, events, subjects
 from l4strace.wording.quantities import count, milliseconds
 
 CODE = "L4S503"
@@ -52,14 +51,10 @@ LONG_S = 1.0
 """Length from which a spike is a warning: by eye; a second interrupts a call, shorter spikes are
 usual when flows start."""
 
-GAVE_UP = "given-up"
-"""Cause of a spike that nothing else explains, of a flow that sent ECT(1) before it."""
-
 CAUSES = {
     "rate-drop": "Likely cause: the bottleneck became slower",
     "new-flow": "Likely cause: another flow started",
     "burst": "Likely cause: a burst of the sender",
-    GAVE_UP: "Likely cause: its packets wait in the classic queue, as it gave L4S up (L4S210)",
     "unknown": "Its cause is unknown",
 }
 
@@ -67,7 +62,6 @@ ACTIONS = {
     "rate-drop": "Compare with the moments at which the link changed its rate.",
     "new-flow": "Give each flow a queue of its own (fq_codel, cake), or start flows more slowly.",
     "burst": "Pace the sender, and end its slow start at the first marks.",
-    GAVE_UP: "Mend what made the sender give L4S up.",
     "unknown": "Look at all flows at its start, and whether hosts or link stood still.",
 }
 
@@ -81,13 +75,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .with_columns(pl.col("spikes").sum().over(alike).alias("alike"))
         .unique(alike, keep="first", maintain_order=True)
     )
-    left = {one.direction: one.span_ns[0] for one in tried.given_up(evidence)}
-    rows = highest.to_dicts()
-    for row in rows:
-        since_ns = left.get((row["flow"], row["forward"]))
-        if row["cause"] == "unknown" and since_ns is not None and since_ns <= row["start_ns"]:
-            row["cause"] = GAVE_UP
-    return clocks.by_one_clock(evidence, [_finding(evidence, row) for row in rows])
+    found = [_finding(evidence, row) for row in highest.iter_rows(named=True)]
+    return clocks.by_one_clock(evidence, found)
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
@@ -97,7 +86,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     return Finding(
         CODE,
         Severity.WARNING if length >= LONG_S else Severity.NOTICE,
-        Confidence.LOW if row["cause"] in ("unknown", GAVE_UP) else Confidence.MEDIUM,
+        Confidence.LOW if row["cause"] == "unknown" else Confidence.MEDIUM,
         f"{_when(evidence, row)}: {reached} "
         f"(usually {milliseconds(row['usual_us'])}). {_cause(evidence, row)}."
         f"{events.others(row, row['flow'])}{lost}{_more(row)}",
@@ -110,7 +99,6 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
             Measure("usual delay", row["usual_us"], "us"),
             Measure("length", length, "s"),
         ),
-        variant=row["cause"],
     )
 
 

@@ -1,13 +1,9 @@
 """Latency spikes."""
 
 import polars as pl
-import pytest
 
 from l4strace.model import Severity
-from l4strace.rules import l4s210_l4s_given_up
 from l4strace.rules.l4s503_latency_spike import check
-from l4strace.rules.support.causes import linked
-from tests.support.ends import sent
 from tests.support.frames import MS, evidence, frame
 from tests.support.phases import phases
 from tests.support.scenes import DIRECTIONS, FLOWS
@@ -48,21 +44,6 @@ def test_fires_with_start_height_length_and_cause() -> None:
 def test_spikes_without_a_known_cause_are_counted_as_such() -> None:
     (found,) = check(scene(spikes(300, 1500, cause="unknown")))
     assert found.message.endswith("It is the highest of 2 spikes of unknown cause.")
-
-
-@pytest.mark.parametrize(
-    ("why", "given_up", "cause"),
-    [("unknown", True, "L4S210"), ("unknown", False, None), ("rate-drop", True, None)],
-)
-def test_fires_as_an_effect_of_giving_l4s_up(why: str, given_up: bool, cause: str | None) -> None:
-    """Nothing else explains it, and from then on the flow waits in the classic queue."""
-    runs = [1, 90, 0, 9_000] if given_up else [1, 9_090]
-    seen = sent(runs, "udp-prague", spikes=spikes(1500, cause=why))
-    gave_up = l4s210_l4s_given_up.check(seen)
-    story = linked((*gave_up, *check(seen)), seen.coexistence)
-    spike = story[-1]
-    assert (spike.cause and spike.cause.rule) == cause
-    assert ("gave L4S up" in spike.message) == (cause is not None)
 
 
 def test_fires_once_for_the_spikes_of_one_episode() -> None:

@@ -30,11 +30,6 @@ def _other(effect: Finding, cause: Finding, beside: Beside) -> bool:
     return (effect.flow, cause.forward, cause.flow) in beside and effect.forward == cause.forward
 
 
-def _given_up(effect: Finding, cause: Finding, beside: Beside) -> bool:
-    """A spike for which the rule names nothing but the classic queue that its flow chose."""
-    return effect.variant == "given-up" and _itself(effect, cause, beside)
-
-
 class Link(NamedTuple):
     """``effect`` follows from ``cause`` (of this ``variant``, if any) where ``place`` agrees."""
 
@@ -55,7 +50,6 @@ LINKS = (
     *(Link(effect, cause, "misfire") for effect in SHARES for cause in ("L4S301", "L4S308")),
     *(Link(effect, cause, place=_other) for effect in SHARES for cause in GREEDY),
     *(Link(effect, cause) for effect in GAVE_UP for cause in ("L4S104", "L4S105")),
-    Link("L4S503", "L4S210", place=_given_up),
     Link("L4S404", "L4S402"),
     Link("L4S111", "L4S108"),
     Link("L4S112", "L4S108"),
