@@ -29,7 +29,7 @@ def measured(capture: Capture) -> list[dict[str, Any]]:
     """
     sent = neighbors.datagrams(capture).select(*KEY, "path", "marked_as")
     arrived = one_way.end_to_end(capture).rename({"near": "source", "matched": "acked"})
-    marks = pl.col("not_ect_to_ce") + pl.col("ect1_to_ce") + pl.col("ect0_to_ce")
+    marks = pl.col("ect1_to_ce") + pl.col("ect0_to_ce")
     here = arrived.unique(KEY, keep="first", maintain_order=True).join(sent, on=KEY)
     begun = here.join(_begun(capture), on=PATH, how="semi", maintain_order="left")
     return begun.filter(marks > 0).with_columns(marks=marks, all_marks=marks).sort(KEY).to_dicts()

@@ -36,9 +36,9 @@ def test_what_cannot_be_marked_shows_no_queue(run: str) -> None:
     assert kinds(recorded(run)) == []
 
 
-def quic(version: str | None, marks: int, *, at_us: float = 900.0) -> Evidence:
+def quic(version: str | None, marks: int, *, at_us: float = 900.0, **more: int) -> Evidence:
     """A connection of ECT(1) packets, of which ``marks`` arrive as CE, from this delay on."""
-    counts = {"ect1_to_ce": marks, "ect1_to_ect1": 1000 - marks}
+    counts = {"ect1_to_ce": marks, "ect1_to_ect1": 1000 - marks, **more}
     made = sent([1, 1000], paths=path(forward=True, marked_owd_p10_us=at_us, **counts))
     flows = made.udp_flows.with_columns(version=pl.lit(version))
     directions = made.udp_directions.with_columns(data_ect1=pl.lit(1000, pl.UInt64))
@@ -52,6 +52,7 @@ def test_only_a_handshake_shows_that_the_smallest_delay_holds_no_queue() -> None
 
 def test_without_marks_nothing_is_judged() -> None:
     assert datagrams.measured(quic("1", 0)) == []
+    assert datagrams.measured(quic("1", 0, not_ect_to_ce=50)) == [], "no AQM marks Not-ECT"
 
 
 @pytest.mark.parametrize(("marks", "kind"), [(2, "unknown"), (3, "l4s")])
