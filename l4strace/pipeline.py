@@ -79,7 +79,7 @@ FALLBACK = "fallback"
 """The derived table that follows from the others."""
 
 SHARED = (neighbors.directions, vantage.nearest, phases.found)
-"""What rules ask for too: small, and it follows from what a capture and its evidence both have."""
+"""Small tables that rules read as well, and that depend on the capture alone."""
 
 
 class Asked(NamedTuple):

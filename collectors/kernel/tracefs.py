@@ -116,7 +116,7 @@ def pump(log, stop, buffers, by_id):
 
 
 def owner(everywhere):
-    """Return what tells our sockets from others, None for all, and why it had to be that."""
+    """Return the test whether a socket is of this namespace, or None and why all are recorded."""
     if everywhere:
         return None, None
     try:

@@ -30,7 +30,7 @@ from l4strace.wording.names import flow_name
 from l4strace.wording.quantities import count, quantity, share
 
 MOST_RUNS = 20
-"""Runs of a side that are drawn; the area of more would hardly change (by eye)."""
+"""Runs of a side that are drawn: each is read once more, which takes longer than the comparison."""
 SLOTS = 400
 """Parts of the time in which runs of one side are put together: an area has no need for more."""
 ONE_SIDE = "Each file of an overlay is one run."

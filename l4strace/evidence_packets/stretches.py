@@ -108,10 +108,10 @@ def _between(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:
 
 def filled(capture: Capture, planned: Sequence[Stretch], most: int) -> Iterator[Stretch]:
     """``planned`` with their packets, at most so many of each. Raises InputError."""
-    datagrams_of = set(over_udp(capture)["flow"])
-    of_tcp = _of_tcp(capture, [one for one in planned if one.flow not in datagrams_of], most)
+    udp = set(over_udp(capture)["flow"])
+    of_tcp = _of_tcp(capture, [one for one in planned if one.flow not in udp], most)
     for one in planned:
-        yield _of_udp(capture, one, most) if one.flow in datagrams_of else next(of_tcp)
+        yield _of_udp(capture, one, most) if one.flow in udp else next(of_tcp)
 
 
 def _of_udp(capture: Capture, one: Stretch, most: int) -> Stretch:

@@ -86,7 +86,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def trains(pairs: list[int], turns: list[int]) -> Trains | None:
-    """The widest gap below which packets share their codepoint, where that is no chance."""
+    """The widest gap within which packets share their codepoint, unless chance explains it."""
     lasted = [n * _middle_us(at) for at, n in enumerate(pairs)]
     for at in range(len(pairs) - 1, 0, -1):
         within, turned = sum(pairs[:at]), sum(turns[:at])

@@ -48,7 +48,7 @@ def bottlenecks(evidence: Evidence) -> pl.DataFrame:
 
 
 def strongest(findings: Iterable[Finding]) -> list[Finding | Skipped]:
-    """The first finding on each flow direction."""
+    """One finding a flow direction, the first: ``findings`` are in the order of their evidence."""
     first: dict[tuple[int | None, bool | None], Finding] = {}
     for found in findings:
         first.setdefault((found.flow, found.forward), found)
