@@ -42,15 +42,13 @@ import polars as pl
 
 from l4strace.evidence import Evidence, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support.tried import FOR_GOOD
+from l4strace.rules.support.tried import FOR_GOOD, MOST_PROBES
 from l4strace.wording.quantities import count
 
 CODE = "L4S117"
 OF_FLOW = ("transport", "version", "client", "client_port", "server", "server_port")
 SENDER = ("source", "sender_host", "port", "transport")
 """One program, as far as packets show it."""
-MARKING = 0.5
-"""Share of ECT from which a flow is marked: more than probes. By eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -61,7 +59,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         pl.col("flow", "forward", "first_frame", "first_ns", "last_ns").first(),
         flows=pl.len(),
         packets=pl.col("packets").sum(),
-        marked=(marked >= MARKING * pl.col("packets")).all(),
+        marked=(marked > MOST_PROBES).all(),
         never=(marked == 0).all() & pl.col("started").all(),
     )
     known = families.filter("marked").select(*SENDER, "ipv6", pl.col("flow").alias("beside"))

@@ -120,6 +120,10 @@ def quic(ipv6: dict[str, Any] | None = None, ipv4: dict[str, Any] | None = None)
     return findings(RULE, evidence(udp_flows=pl.concat(flows), udp_directions=pl.concat(rows)))
 
 
+def test_fires_where_more_than_probes_is_marked():
+    assert len(quic({"ect0": 65, "not_ect": 935})) == 1
+
+
 def test_fires_on_a_server_whose_ipv4_is_not_marked():
     (found,) = quic()
     assert found.message.startswith(
@@ -137,7 +141,7 @@ def test_fires_on_a_server_whose_ipv4_is_not_marked():
         ({}, {"server_port": 8443}),  # another program
         ({}, {"transport": "rtp"}),  # sessions agree on ECN each for itself
         ({}, {"sender_host": None}),
-        ({"ect0": 10, "not_ect": 990}, {}),  # neither sends ECT for long
+        ({"ect0": 64, "not_ect": 936}, {}),  # neither does more than try ECT
         ({"server": "192.0.2.1"}, {}),
     ],
 )
