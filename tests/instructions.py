@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.support.bench import instructions
+from tests.support.bench import figures, instructions
 
 
 def main() -> int:
@@ -10,6 +10,9 @@ def main() -> int:
     for name, now in found.shapes.items():
         print(f"{name}: {now} instructions a packet (kept: {before.shapes.get(name, 'none')})")
     if "--keep" in sys.argv[1:]:
+        text = figures.PAGE.read_text()
+        shown = text.replace(instructions.table(before), instructions.table(found))
+        figures.PAGE.write_text(shown)
         instructions.keep(found)
         return 0
     if found.compiler != before.compiler:

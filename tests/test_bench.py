@@ -190,6 +190,14 @@ def test_instructions_are_worse_from_three_percent_on_and_of_one_compiler(tmp_pa
     assert instructions.Counted("rustc 2", after.shapes).worse_than(before) == []
 
 
+def test_the_page_shows_the_instructions_that_are_kept():
+    kept = instructions.kept()
+    assert f"\n\n{instructions.table(kept)}\n" in figures.PAGE.read_text()
+    assert "| QUIC (`user-space/qg1-a.pcap.xz`) | 1,000 |\n" in instructions.table(
+        instructions.Counted(kept.compiler, {"QUIC": 1000})
+    )
+
+
 def test_instructions_are_kept_of_every_recorded_shape():
     assert list(instructions.kept().shapes) == list(instructions.SHAPES)
     assert all((workloads.FIXTURES / file).is_file() for file in instructions.SHAPES.values())

@@ -54,6 +54,12 @@ def keep(found: Counted, path: Path = KEPT) -> None:
     path.write_text(json.dumps(vars(found), indent=2) + "\n")
 
 
+def table(found: Counted) -> str:
+    """The figures as docs/performance.md shows them."""
+    rows = (f"| {name} (`{SHAPES[name]}`) | {now:,} |" for name, now in found.shapes.items())
+    return "\n".join(("| shape | instructions a packet |", "|---|---|", *rows)) + "\n"
+
+
 def counted() -> Counted:
     """Builds the example `track` as a release is built, and counts each shape."""
     compiler = _output("rustc", "--version").strip()
