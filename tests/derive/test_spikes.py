@@ -50,6 +50,15 @@ def test_the_usual_delay_is_that_of_most_of_the_time() -> None:
     assert found(19)["usual_us"].to_list() == [5_000.0], "1.9 s of 3.9 s"
 
 
+def test_what_most_rounds_stay_at_is_usual_where_most_of_the_time_stays_within_its_limit() -> None:
+    """200 short rounds at 5 ms, 30 long ones at 10 ms, then 0.2 s at 25 ms: 20 ms are the limit."""
+    ends = [10 * MS * (n + 1) for n in range(200)]
+    ends += [2_000 * MS + 100 * MS * (n + 1) for n in range(32)]
+    delays = waits([5_000.0] * 200 + [10_000.0] * 30 + [25_000.0] * 2)
+    found = table(rounds(232, start_ns=[0, *ends[:-1]], end_ns=ends, **delays))
+    assert found.select("usual_us", "height_us").rows() == [(5_000.0, 25_000.0)]
+
+
 @pytest.mark.parametrize(
     ("columns", "cause"),
     [
