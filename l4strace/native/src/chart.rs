@@ -1,39 +1,50 @@
 //! What the page's charts show of many rounds: see `l4strace/page/drawing/smooth.py`.
 
-/// Sums of `counts` over intervals, from the first that holds a row to the last.
+/// The interval of each row, in order from the first that holds one.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sums {
+pub struct Slots {
+    /// Number of the first interval.
     pub first: i64,
-    /// A list of sums per column.
-    pub sums: Vec<Vec<u64>>,
+    of: Vec<u32>,
+    count: usize,
 }
 
-/// A row counts in the interval in which it `ended`, in seconds as `interval` is.
-pub fn per_interval(ended: &[f64], interval: f64, counts: &[Vec<u64>]) -> Sums {
-    // As polars divides by a number: the last round may end on the edge of an interval.
-    let inverse = 1.0 / interval;
-    let slots: Vec<i64> = ended.iter().map(|at| (at * inverse).floor() as i64).collect();
-    let (Some(&first), Some(&last)) = (slots.iter().min(), slots.iter().max()) else {
-        return Sums { first: 0, sums: vec![Vec::new(); counts.len()] };
-    };
-    let summed = |counts: &Vec<u64>| {
-        let mut sums = vec![0; (last - first) as usize + 1];
-        for (slot, count) in slots.iter().zip(counts) {
-            sums[(slot - first) as usize] += count;
+impl Slots {
+    /// A row belongs to the interval in which it `ended`, in seconds as `interval` is.
+    pub fn of(ended: impl Iterator<Item = f64> + Clone, interval: f64) -> Slots {
+        // As polars divides by a number: the last round may end on the edge of an interval.
+        let inverse = 1.0 / interval;
+        let slots = ended.map(|at| (at * inverse).floor() as i64);
+        let (Some(first), Some(last)) = (slots.clone().min(), slots.clone().max()) else {
+            return Slots::default();
+        };
+        Slots {
+            first,
+            of: slots.map(|slot| (slot - first) as u32).collect(),
+            count: (last - first) as usize + 1,
+        }
+    }
+
+    /// Sums of what each row counts, for each interval to the last that holds a row.
+    pub fn sums(&self, counts: &[u64]) -> Vec<u64> {
+        let mut sums = vec![0; self.count];
+        for (slot, count) in self.of.iter().zip(counts) {
+            sums[*slot as usize] += count;
         }
         sums
-    };
-    Sums { first, sums: counts.iter().map(summed).collect() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{per_interval, Sums};
+    use super::Slots;
 
     #[test]
     fn intervals_without_rows_are_zero() {
-        let found = per_interval(&[0.5, -0.1, 2.0, 0.6], 1.0, &[vec![1, 2, 4, 8], vec![0, 0, 0, 1]]);
-        assert_eq!(found, Sums { first: -1, sums: vec![vec![2, 9, 0, 4], vec![0, 1, 0, 0]] });
-        assert_eq!(per_interval(&[], 1.0, &[vec![]]).sums, [Vec::<u64>::new()]);
+        let slots = Slots::of([0.5, -0.1, 2.0, 0.6].into_iter(), 1.0);
+        assert_eq!(slots.first, -1);
+        assert_eq!(slots.sums(&[1, 2, 4, 8]), [2, 9, 0, 4]);
+        assert_eq!(slots.sums(&[0, 0, 0, 1]), [0, 1, 0, 0]);
+        assert_eq!(Slots::of([].into_iter(), 1.0).sums(&[]), []);
     }
 }

@@ -57,7 +57,7 @@ def sums(
 
     From the first interval with a round to the last; 0 where no round ended.
     """
-    rows = pl.DataFrame([ended.alias("ended"), *(rounds[name] for name in columns)])
+    rows = pl.DataFrame([ended.alias("ended"), *(rounds[name] for name in columns)]).rechunk()
     first, found = _native.per_interval(rows, interval, columns)
     middles = [(slot + 0.5) * interval for slot in range(first, first + len(found[0]))]
     return middles, found

@@ -1,10 +1,11 @@
 //! Charts for Python: columns in, lists out.
 
+use arrow_array::types::Float64Type;
 use pyo3::prelude::*;
 
 use super::given::Given;
 use super::seam::native;
-use crate::chart;
+use crate::chart::Slots;
 use crate::measure::numbers::weighted_quantiles;
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -16,10 +17,9 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // pyo3 makes the vector from a list
 fn quantiles(py: Python<'_>, rows: Given, shares: Vec<f64>) -> PyResult<Vec<f64>> {
-    let weighted = rows.f64("value")?.into_iter().zip(rows.f64("weight")?);
-    let weighted =
-        weighted.filter_map(|(value, weight)| value.zip(weight)).filter(|(_, weight)| *weight > 0.0);
-    let weighted = weighted.collect();
+    let (values, weights) = (rows.whole::<Float64Type>("value")?, rows.whole::<Float64Type>("weight")?);
+    let weighted = (0..rows.rows()).filter_map(|row| values.get(row).zip(weights.get(row)));
+    let weighted = weighted.filter(|(_, weight)| *weight > 0.0).collect();
     native(py, || Ok::<_, PyErr>(weighted_quantiles(weighted, &shares)))
 }
 
@@ -27,8 +27,8 @@ fn quantiles(py: Python<'_>, rows: Given, shares: Vec<f64>) -> PyResult<Vec<f64>
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // pyo3 makes the vector from a list
 fn per_interval(rows: Given, interval: f64, columns: Vec<String>) -> PyResult<(i64, Vec<Vec<u64>>)> {
-    let ended: Option<Vec<f64>> = rows.f64("ended")?.into_iter().collect();
-    let counts = columns.iter().map(|name| rows.counts(name)).collect::<PyResult<Vec<_>>>()?;
-    let found = chart::per_interval(&ended.unwrap_or_default(), interval, &counts);
-    Ok((found.first, found.sums))
+    let ended = rows.whole::<Float64Type>("ended")?;
+    let slots = Slots::of((0..rows.rows()).map(|row| ended.or_zero(row)), interval);
+    let sums = columns.iter().map(|name| Ok(slots.sums(&rows.counts(name)?)));
+    Ok((slots.first, sums.collect::<PyResult<_>>()?))
 }

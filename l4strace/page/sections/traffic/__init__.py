@@ -85,7 +85,8 @@ def _row(link: Link, shown: Part) -> TrafficRow:
 def _retransmitted(link: Link, rounds: pl.DataFrame) -> str:
     """Share of the delivered packets whose transport shows which are retransmitted."""
     counted = link.case.evidence.directions.drop_nulls("retransmits")
-    known = rounds.join(counted, on=KEY, how="semi")
+    sums = rounds.group_by(KEY).agg(pl.col("retransmits", "acked_packets").sum())
+    known = sums.join(counted, on=KEY, how="semi")
     return share(int(known["retransmits"].sum()), int(known["acked_packets"].sum()))
 
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import neighbors, vantage
+from l4strace.derive import neighbors, numbers, vantage
 from l4strace.page.case import Case
-from l4strace.page.direction import Direction, rows_of
+from l4strace.page.direction import Direction, chosen, rows_of
 from l4strace.page.drawing.palette import FLOWS, RECORDED, Stroke
 from l4strace.page.drawing.smooth import interval_of, sums
 from l4strace.schema.keys import KEY
@@ -35,7 +35,7 @@ def quantiles(values: pl.Series, weights: pl.Series, shares: Sequence[float]) ->
     Weights are whole numbers.
     """
     rows = pl.DataFrame({"value": values.cast(pl.Float64), "weight": weights.cast(pl.Float64)})
-    return dict(zip(shares, _native.quantiles(rows, shares), strict=False))
+    return dict(zip(shares, _native.quantiles(rows.rechunk(), shares), strict=False))
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,11 @@ class Link:
     def rounds(self) -> pl.DataFrame:
         """`rounds` of every flow of the path, with ``x``, ``ended`` (s) and ``marks``."""
         evidence = self.case.evidence
-        own = (
-            neighbors.directions(evidence)
-            .select(*KEY, "path")
-            .filter((pl.col("source") == self.source) & (pl.col("path") == self.path))
-        )
-        kept = (
-            vantage.rounds(evidence).select(PANEL_COLUMNS).join(own.select(KEY), on=KEY, how="semi")
-        )
+        path = (pl.col("source") == self.source) & (pl.col("path") == self.path)
+        own = neighbors.directions(evidence).filter(path).select(*KEY, own=pl.lit(value=True))
+        own = own.join(vantage.nearest(evidence), on=KEY, how="semi")
+        wanted = numbers.looked_up(evidence, own, "own").fill_null(value=False)
+        kept = chosen(evidence.rounds.select(PANEL_COLUMNS), wanted)
         x = self.case.axis.column
         return kept.with_columns(
             x("start_ns"), x("end_ns").alias("ended"), neighbors.marks().alias("marks")
@@ -142,20 +139,29 @@ class Link:
         return _by_direction(near.drop_nulls("cwr_packets"), "cwr_packets")
 
     def marked(self, part: Part) -> Marks:
-        """Marked packets of the part's rounds."""
-        own = part.rounds.sort("start_ns").partition_by("flow", "forward")
-        counts = [self._marked(rounds) for rounds in own]
+        """Marked packets of the part's rounds.
+
+        As feedback or a capture at the receiver counts; of ECE, which lasts, its beginnings.
+        """
+        echoes = (pl.col("ece_acks") > 0).fill_null(False) & pl.col("ce_best").is_null()
+        shown = part.rounds.lazy().select("flow", "forward", "start_ns", "marks", echoes=echoes)
+        inside = pl.col("echoes").sort_by("start_ns")
+        begins = (inside & ~inside.shift(fill_value=False)).sum()
+        ways = shown.group_by("flow", "forward").agg(
+            pl.col("marks").sum(), pl.col("echoes").any(), begins=begins
+        )
+        counts = [
+            self._marked((flow, forward), marks, begins if echoes else None)
+            for flow, forward, marks, echoes, begins in ways.collect().iter_rows()
+        ]
         return Marks(sum(one.packets for one in counts), all(one.exact for one in counts))
 
-    def _marked(self, rounds: pl.DataFrame) -> Marks:
-        """As feedback or a capture at the receiver counts; of ECE, which lasts, its beginnings."""
-        echoed = (rounds["ece_acks"] > 0).fill_null(value=False) & rounds["ce_best"].is_null()
-        if not echoed.any():
-            return Marks(int(rounds["marks"].sum()), exact=True)
-        direction = rounds["flow"][0], rounds["forward"][0]
+    def _marked(self, direction: tuple[int, bool], marks: int, begins: int | None) -> Marks:
+        """Of one direction; ``begins`` of ECE, where only that says something of marks."""
+        if begins is None:
+            return Marks(marks, exact=True)
         if direction in self.arrived:
             return Marks(self.arrived[direction], exact=True)
-        begins = int((echoed & ~echoed.shift(fill_value=False)).sum())
         return Marks(max(begins, self.answered.get(direction, 0)), exact=False)
 
     @cached_property
