@@ -385,6 +385,12 @@ class Measured:
         With the log-likelihood of each member of a family of laws: `family number`.
         """
 
+    def pressed(self, known: ArrowRows) -> ArrowTable:
+        """What directions sent while most of it arrived as CE (`derive.responding`), by `KEY`.
+
+        ``known`` has whether each is asked for (`fed_back`).
+        """
+
     def builds(self) -> ArrowTable:
         """What shows the builds of ECT(1) senders (`derive.alphas`), by `KEY`."""
 

@@ -28,6 +28,7 @@ pub mod phases;
 pub mod policer;
 pub mod rates;
 pub mod rating;
+pub mod responding;
 pub mod rounds;
 pub mod scores;
 pub mod slots;

@@ -24,6 +24,7 @@ use crate::measure::phases::{phases, HIDES, NOTED_US};
 use crate::measure::policer::policed;
 use crate::measure::rates::rates;
 use crate::measure::rating::{L4S_MARK_US, PACKETS};
+use crate::measure::responding::pressed;
 use crate::measure::rounds::{numbered, placed, Direction, Key, Limit, Rounds};
 use crate::measure::slots::{slots, Slot};
 use crate::measure::spikes::{JOIN_NS, LOOK_BACK_NS};
@@ -244,6 +245,14 @@ impl Measured {
     fn laws(&self, py: Python<'_>) -> PyResult<ArrowTable> {
         let found: Vec<_> = self.of_senders(py)?.iter().filter_map(|(law, _)| law.as_ref()).collect();
         responses::laws(&self.keys, &found)
+    }
+
+    /// What these directions (`fed_back`) sent while most of their packets arrived as CE.
+    #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
+    fn pressed(&self, py: Python<'_>, known: Given) -> PyResult<ArrowTable> {
+        let (rounds, fed_back) = (self.rounds()?, known.flags("fed_back")?);
+        let found = native(py, || Ok::<_, PyErr>(pressed(&rounds, &self.directions, &fed_back)))?;
+        responses::pressed(&self.keys, &found)
     }
 
     /// What shows the builds of ECT(1) senders, by direction.

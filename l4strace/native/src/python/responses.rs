@@ -12,6 +12,7 @@ use crate::measure::alphas::{Clocks, Known, Replayed, Shown};
 use crate::measure::cuts::Cut;
 use crate::measure::detector::Step;
 use crate::measure::laws::{families, Response};
+use crate::measure::responding::Pressed;
 use crate::measure::rounds::{Key, Rounds};
 use crate::measure::scores::{Scores, Steps};
 use crate::measure::windows::ROUNDING;
@@ -56,6 +57,19 @@ pub fn builds(keys: &[Key], found: &[&Shown]) -> PyResult<ArrowTable> {
     t.f64("squares", found.iter().map(|s| s.squares));
     t.f64("slowed", found.iter().map(|s| s.slowed));
     t.f64("lead", found.iter().map(|s| s.lead));
+    t.finish()
+}
+
+pub fn pressed(keys: &[Key], found: &[Pressed]) -> PyResult<ArrowTable> {
+    let mut t = Columns::default();
+    named(&mut t, keys, found.iter().map(|p| p.of));
+    t.i64("first_ns", found.iter().map(|p| p.first_ns));
+    t.i64("asked_ns", found.iter().map(|p| p.asked_ns));
+    t.i64("last_ns", found.iter().map(|p| p.last_ns));
+    t.u64("acked", found.iter().map(|p| p.acked));
+    t.u64("ce", found.iter().map(|p| p.ce));
+    t.f64("before_bps", found.iter().map(|p| p.before_bps));
+    t.f64("after_bps", found.iter().map(|p| p.after_bps));
     t.finish()
 }
 
