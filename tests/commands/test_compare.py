@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 TABLE = "kernel,aqm,rate,i,prague throughput,cubic throughput\n" + "".join(
     f"{kernel},{aqm},40,{i},{share + i % 3},{100 - share - i % 3}\n"
     for kernel, aqm, share in (
@@ -13,6 +15,7 @@ TABLE = "kernel,aqm,rate,i,prague throughput,cubic throughput\n" + "".join(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_two_values_of_a_parameter(call, tmp_path: Path):
     (tmp_path / "study.csv").write_text(TABLE)
     assert call("sweep", "study.csv", "-o", "study", "-q").exit_code == 0
@@ -36,6 +39,7 @@ def test_a_call_that_does_not_fit(call):
     assert "two places" in str(call("compare", "a").exception)
 
 
+@pytest.mark.slow
 def test_a_regression_fails_ci(call, tmp_path: Path):
     (tmp_path / "good.csv").write_text(TABLE)
     worse = TABLE

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.places import FIXTURES
 
 TABLE = "aqm,rate,i,prague throughput,cubic throughput\n" + "".join(
@@ -63,6 +65,7 @@ def test_a_baseline_replaces_a_baseline_and_nothing_else(call, tmp_path: Path):
     assert Path("/dev/null").is_char_device()
 
 
+@pytest.mark.slow
 def test_a_regression_fails_a_job_in_every_form(call, tmp_path: Path):
     for name, mbit in (("good", 40), ("bad", 8)):
         rows = [f"{run},{mbit + run / 10}" for run in range(6)]

@@ -93,6 +93,7 @@ def test_a_run_that_cannot_be_read_is_left_out_of_the_range(tmp_path: Path):
     assert len(side.runs) == 1
 
 
+@pytest.mark.slow
 def test_the_page_states_and_draws_both(both: tuple[overlay.Side, overlay.Side]):
     compared = comparison.compare(
         sides.of_places(CAPTURES[0], CAPTURES[1], pool.on_cores(1)), ["l4s_goodput"]

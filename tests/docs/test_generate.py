@@ -48,6 +48,7 @@ def test_text_means_nothing_to_markdown_but_code_stays() -> None:
     assert generate.escaped("a_b <c> `d_e|f` *g*") == r"a\_b \<c\> `d_e\|f` \*g\*"
 
 
+@pytest.mark.slow
 def test_the_site_builds_without_a_warning(sources: Path, tmp_path: Path) -> None:
     command = ["-m", "sphinx", "-W", "-q", "-b", "dummy", "-d", str(tmp_path / "trees")]
     done = subprocess.run(

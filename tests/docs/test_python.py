@@ -19,6 +19,7 @@ from tests.support.places import REPOSITORY
 NOTEBOOKS = sorted((REPOSITORY / "docs/examples").glob("*.ipynb"))
 
 
+@pytest.mark.slow
 def test_the_example_runs():
     """Its RTT is that of the senders, at least 10 ms: rounds of a receiver have about none."""
     (code,) = [block for language, block in pages.blocks("docs/python.md") if language == "python"]

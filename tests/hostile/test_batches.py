@@ -59,5 +59,6 @@ def test_hostile_sweeps_end_in_0_to_3_and_touch_nothing_else() -> None:
         assert sum(result["codes"].get(code, 0) for result in results) > 0
 
 
+@pytest.mark.slow
 def test_a_dataset_that_polars_panics_over_is_one_line() -> None:
     assert batch(PANICS, "sweeps", 1)["codes"] == {"3": 1}

@@ -38,7 +38,7 @@ def said(path: Path) -> list[str]:
 
 @pytest.mark.parametrize("by_arrival", [False, True])
 @pytest.mark.parametrize("named", NAMES)
-@pytest.mark.parametrize("behind_ms", [-3_600_000, -30, -2, 2, 7, 12, 25, 500, 86_400_000])
+@pytest.mark.parametrize("behind_ms", [-3_600_000, -2, 2, 12, 86_400_000])
 def test_clocks_apart_are_bounded_from_both_sides(
     behind_ms: int, named: str, by_arrival: bool, tmp_path: Path
 ):
@@ -79,7 +79,7 @@ def test_clocks_that_drift_are_bounded_all_the_same(ppm: int, tmp_path: Path):
     assert found[1] - found[0] <= ends[1] - ends[0] + 200_000
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(12))
 def test_any_exchange_by_two_clocks(seed: int, tmp_path: Path):
     """Any queue, loss, id policy and feedback: bounds hold, or none are given."""
     chance = Random(f"clocks {seed}")

@@ -32,6 +32,7 @@ def page() -> str:
     return render(synthetic.misfire(), synthetic.misfire_analysis())
 
 
+@pytest.mark.slow
 def test_the_same_bytes_with_and_without(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = page()
     assert not installed.prepared().exists()
@@ -41,6 +42,7 @@ def test_the_same_bytes_with_and_without(reports: Path, monkeypatch: pytest.Monk
     assert page() == plain
 
 
+@pytest.mark.slow
 def test_other_sources_are_not_served_from_it(reports: Path) -> None:
     prepare.prepare()
     template = reports / "sections" / "verdict.html.j2"

@@ -129,6 +129,7 @@ def test_numbers_of_packets_and_of_flent_are_never_mixed_in_silence(tmp_path: Pa
     assert "Numbers from flent -> packets, which are not" in text.render(compared)
 
 
+@pytest.mark.slow
 def test_the_spike_table_by_rtt_and_threshold_with_and_without_a_bug(tmp_path: Path):
     """The recipe of docs/studies.md: names carry parameters, cells have medians, 0 is a value."""
     folder = tmp_path / "in"

@@ -11,6 +11,8 @@ from l4strace.comparison import comparison, sides
 from l4strace.studies import cells, discover, pool, study
 from tests.support.exchange import MS, Plan, exchanged
 
+pytestmark = pytest.mark.slow
+
 PACKETS, GAP_NS = 4000, 500_000
 USUAL_NS = 400_000
 SPIKE = range(1600, 2000)

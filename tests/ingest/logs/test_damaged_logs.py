@@ -40,6 +40,7 @@ def test_three_tools_give_the_same_sample(tmp_path: Path, tool: str) -> None:
     assert (row["ts_ns"], row["event"], row["alpha"]) == (1505275453000, "ack", 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", [*TOOLS, *OTHERS])
 def test_damage_is_no_crash(tmp_path: Path, dialect: str) -> None:
     whole = (TOOLS | OTHERS)[dialect].encode()
