@@ -60,5 +60,3 @@ FRAC_CWND_UNIT = int(_RIGHT["frac_cwnd_unit"])
 """2^20: one packet in `frac_cwnd`."""
 GAIN_SHIFT = int(_RIGHT["shift_g"])
 """4: alpha's gain is 1/16, and `upscaled_alpha` is alpha * 2^(PRAGUE_ALPHA_BITS + 4)."""
-TRANSITION_ROUNDS = int(_RIGHT["rtt_transition"])
-"""500: rounds after which Prague becomes RTT-independent and updates alpha every 25 ms at most."""

@@ -51,11 +51,6 @@ def at_delay(delay: str) -> str:
     return delay if delay.startswith(BELOW) else f"at {delay}"
 
 
-def delay_bound(delay: str) -> str:
-    """`5.55 ms`, or `100 us` for `below 100 us`: a delay in words as a bound."""
-    return delay.removeprefix(BELOW)
-
-
 def milliseconds(us: float, decimals: int = 1) -> str:
     """`0.4 ms`, `185 ms`; `below 0.1 ms` where the decimals would leave nothing."""
     ms = us / 1000

@@ -25,7 +25,6 @@ PACKAGE = REPOSITORY / "l4strace"
         ("ALPHA_BITS", (20, 24, 31)),
         ("FRAC_CWND_UNIT", 1 << 20),
         ("GAIN_SHIFT", 4),
-        ("TRANSITION_ROUNDS", 500),
     ],
 )
 def test_the_published_values(name: str, value: object) -> None:

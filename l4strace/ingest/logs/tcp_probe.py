@@ -19,7 +19,6 @@ from l4strace.ingest.logs.samples import (
     unsigned,
 )
 
-EXTENDED = ("srtt_pace", "mdev_pace", "classic_ecn")
 PREFIX = ("ts_ns", "event", "cpu", "family", "probe_src", "probe_dest")
 ENDPOINT = r"^\[?(.*?)\]?:(\d+)$"
 """`10.0.1.2:34018` and `[fd00::1]:34018`."""
