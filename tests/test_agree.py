@@ -9,9 +9,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from l4strace.studies import discover, one_run, study
+from l4strace.studies import study
+from l4strace.studies.measuring import one_run
 from l4strace.studies.planned import Limits, Options, Planned
 from l4strace.studies.pool import Pages, Results
+from l4strace.studies.sources import discover
 from tests.support.places import FIXTURES
 
 

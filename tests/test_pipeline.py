@@ -38,7 +38,7 @@ CALLERS = {
     "commands/inputs.py",  # diagnose, export, figures
     "comparison/overlay.py",
     "run.py",
-    "studies/one_run.py",
+    "studies/measuring/one_run.py",
     "watch/findings.py",
 }
 """Where captures are judged, each by `pipeline.diagnose`."""

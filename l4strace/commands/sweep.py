@@ -88,7 +88,7 @@ class Runs(NamedTuple):
     @property
     def results(self) -> str:
         """Folder of the dataset."""
-        from l4strace.studies import discover
+        from l4strace.studies.sources import discover
 
         return self.output or f"{discover.stem(self.sources[0])}.sweep"
 
@@ -190,8 +190,9 @@ def sweep(
 
 
 def _order(runs: Runs, rules: Rules, work: Work) -> Order:
-    from l4strace.studies import discover, elsewhere, study
+    from l4strace.studies import study
     from l4strace.studies.planned import Limits, Options
+    from l4strace.studies.sources import discover, elsewhere
 
     roles = elsewhere.Roles(tuple(runs.parameter or ()), tuple(runs.measure or ()), runs.repetition)
     return study.Order(
@@ -207,7 +208,7 @@ def _order(runs: Runs, rules: Rules, work: Work) -> Order:
 
 def _show_plan(order: Order, wanted: Format) -> None:
     """Prints the plan of a sweep."""
-    from l4strace.studies import discover, plan
+    from l4strace.studies.sources import discover, plan
 
     found = discover.discover(order.sources, order.how, order.options)
     if wanted is Format.json:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from l4strace.errors import UsageError
-from l4strace.studies import cells, delay_figure, discover, figure, pool, study
+from l4strace.studies import cells, delay_figure, figure, pool, study
 from l4strace.studies.dataset import Dataset, parameters_of
 from l4strace.studies.parameters import PREFIX
+from l4strace.studies.sources import discover
 from l4strace.studies.summary import by_rule, varied
 from l4strace.wording.quantities import count
 
@@ -139,7 +140,7 @@ def sweep(
 
     Kept in the folder ``output`` where one is named. Raises InputError and UsageError.
     """
-    from l4strace.studies.elsewhere import Roles
+    from l4strace.studies.sources.elsewhere import Roles
 
     if not sources:
         raise UsageError("nothing to sweep", "Name a folder of runs or a table of results.")

@@ -22,9 +22,10 @@ from l4strace.page.drawing.palette import FLOWS, Stroke
 from l4strace.page.drawing.series import Points, band, line, points_of
 from l4strace.pipeline import Asked
 from l4strace.schema.keys import KEY
-from l4strace.studies import discover, places
+from l4strace.studies import places
 from l4strace.studies.dataset import lying_at
 from l4strace.studies.planned import Options
+from l4strace.studies.sources import discover
 from l4strace.wording.moments import NANO, TimeAxis
 from l4strace.wording.names import flow_name
 from l4strace.wording.quantities import count, quantity, share

@@ -11,10 +11,11 @@ from string import ascii_letters, digits
 
 import polars as pl
 
-from l4strace.studies import discover, parameters, pool
+from l4strace.studies import parameters, pool
 from l4strace.studies.dataset import Dataset, parameters_of
 from l4strace.studies.parameters import PREFIX
 from l4strace.studies.planned import Done, Limits, Options, Planned, Result, failed
+from l4strace.studies.sources import discover
 from l4strace.studies.store import Store
 
 PAGE = "index.html"

@@ -14,7 +14,8 @@ from multiprocessing.connection import Connection
 
 from l4strace import console
 from l4strace.errors import L4straceError
-from l4strace.studies import one_run, places
+from l4strace.studies import places
+from l4strace.studies.measuring import one_run
 from l4strace.studies.planned import Options, Page, Planned, Result, failed, row
 
 READY = "ready"

@@ -10,9 +10,10 @@ import pytest
 
 from l4strace import errors
 from l4strace.schema.sweep import SWEEP_TABLES
-from l4strace.studies import delay_figure, delay_rows, one_run
+from l4strace.studies import delay_figure
 from l4strace.studies.cells import Tables
 from l4strace.studies.dataset import Dataset
+from l4strace.studies.measuring import delay_rows, one_run
 from l4strace.studies.planned import Options, Planned
 from tests.support import frames
 from tests.support.frames import frame, rounds

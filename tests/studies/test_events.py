@@ -11,8 +11,9 @@ from l4strace.comparison import comparison
 from l4strace.comparison.sides import Sides
 from l4strace.errors import UsageError
 from l4strace.schema.sweep import SWEEP_TABLES
-from l4strace.studies import cells, one_run
+from l4strace.studies import cells
 from l4strace.studies.cells import Tables
+from l4strace.studies.measuring import one_run
 from l4strace.studies.planned import Options, Planned
 
 

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from l4strace.schema.sweep import SWEEP_FLOWS
-from l4strace.studies import elsewhere, measures
+from l4strace.studies import measures
+from l4strace.studies.sources import elsewhere
 
 
 def of(*flows: dict[str, object]) -> dict[str, float]:

@@ -17,10 +17,11 @@ import pytest
 from l4strace.comparison import comparison, overlay, sides
 from l4strace.comparison import page as compare_page
 from l4strace.schema.sweep import SWEEP_TABLES
-from l4strace.studies import elsewhere, page, pool, study, summary
+from l4strace.studies import page, pool, study, summary
 from l4strace.studies.cells import Tables
 from l4strace.studies.measures import QUANTITIES
 from l4strace.studies.planned import Done
+from l4strace.studies.sources import elsewhere
 from tests.support import chromium
 
 EVIL = "</script><img src=x onerror=\"document.title='owned'\">"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from l4strace.comparison import comparison, sides
-from l4strace.studies import cells, discover, pool, study
+from l4strace.studies import cells, pool, study
+from l4strace.studies.sources import discover
 from tests.support.exchange import MS, Plan, exchanged
 
 pytestmark = pytest.mark.slow

@@ -16,19 +16,10 @@ import pytest
 from l4strace import errors, pipeline
 from l4strace.output import json as as_json
 from l4strace.schema.sweep import SWEEP_TABLES
-from l4strace.studies import (
-    cells,
-    discover,
-    elsewhere,
-    names,
-    one_run,
-    parameters,
-    pool,
-    results,
-    study,
-    summary,
-)
+from l4strace.studies import cells, parameters, pool, study, summary
+from l4strace.studies.measuring import one_run, results
 from l4strace.studies.planned import Limits, Options, Planned
+from l4strace.studies.sources import discover, elsewhere, names
 from l4strace.studies.store import Store
 from tests.support.sweeps import invented
 

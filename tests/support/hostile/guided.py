@@ -23,7 +23,7 @@ with atheris.instrument_imports(include=["l4strace"]):
     from l4strace.redact.mask import Mask
     from l4strace.redact.output import Folder
     from l4strace.redact.run import redact
-    from l4strace.studies.results import Made
+    from l4strace.studies.measuring.results import Made
 
 from tests.support.hostile import logs
 

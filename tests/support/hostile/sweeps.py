@@ -26,7 +26,8 @@ import polars as pl
 from l4strace.comparison import baseline
 from l4strace.errors import InputError, L4straceError, UsageError
 from l4strace.schema.sweep import SWEEP_TABLES
-from l4strace.studies import discover, study
+from l4strace.studies import study
+from l4strace.studies.sources import discover
 from tests.support.hostile.batch import MOST_BYTES, MOST_SECONDS
 from tests.support.hostile.texts import NUMBERS, TEXTS, damaged, spoilt, value
 from tests.support.sweeps import failing

@@ -15,20 +15,20 @@ import polars as pl
 from l4strace.errors import InputError, L4straceError, UsageError
 from l4strace.ingest.file_names import shown
 from l4strace.ingest.files import CAPTURES, COMPRESSIONS, HOST_BESIDE, IPERF3, LOGS_BESIDE
-from l4strace.studies import (
+from l4strace.studies import parameters as values
+from l4strace.studies import places
+from l4strace.studies.parameters import Value, plain, rate_bps
+from l4strace.studies.places import File
+from l4strace.studies.planned import Options, Planned, fingerprint
+from l4strace.studies.sources import (
     carried,
     elsewhere,
     manifest,
     names,
     notes,
-    places,
     result_files,
     tables,
 )
-from l4strace.studies import parameters as values
-from l4strace.studies.parameters import Value, plain, rate_bps
-from l4strace.studies.places import File
-from l4strace.studies.planned import Options, Planned, fingerprint
 
 LOGS = (*LOGS_BESIDE, ".flent")
 BARE_LOGS = tuple(ending[1:] for ending in LOGS)

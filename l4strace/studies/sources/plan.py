@@ -7,8 +7,8 @@ from typing import Any
 
 from l4strace.console import one_line
 from l4strace.studies.dataset import parameters_of
-from l4strace.studies.discover import Found
 from l4strace.studies.parameters import PREFIX, Value, order
+from l4strace.studies.sources.discover import Found
 from l4strace.wording.quantities import count
 
 MOST_RUNS = 10

@@ -10,8 +10,9 @@ import pytest
 
 from l4strace.core import _native
 from l4strace.errors import InputError, UsageError
-from l4strace.studies import discover, manifest, parameters, study
+from l4strace.studies import parameters, study
 from l4strace.studies.planned import Options
+from l4strace.studies.sources import discover, manifest
 from tests.support.sweeps import failing, order
 
 

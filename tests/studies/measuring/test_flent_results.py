@@ -11,8 +11,10 @@ import polars as pl
 import pytest
 
 from l4strace.comparison import comparison, sides, text
-from l4strace.studies import cells, discover, flent_results, one_run, page, pool, study
+from l4strace.studies import cells, page, pool, study
+from l4strace.studies.measuring import flent_results, one_run
 from l4strace.studies.planned import Options, Planned
+from l4strace.studies.sources import discover
 
 
 def series(start: float, stop: float, step: float, rtt: float, spike: tuple[float, float] = (0, 0),

@@ -14,8 +14,8 @@ from typing import Any
 
 from l4strace.core import _native
 from l4strace.ingest import untrusted
-from l4strace.studies.names import L4S
 from l4strace.studies.planned import Row
+from l4strace.studies.sources.names import L4S
 
 ABOVE_US = 15_000.0
 ABOVE_RATIO = 2.0

@@ -15,9 +15,9 @@ import polars as pl
 from l4strace.errors import InputError
 from l4strace.ingest import file_names, files, untrusted
 from l4strace.schema.sweep import SWEEP_FLOWS
-from l4strace.studies import flent_results
-from l4strace.studies.names import L4S
+from l4strace.studies.measuring import flent_results
 from l4strace.studies.planned import Row
+from l4strace.studies.sources.names import L4S
 
 MOST_BYTES = 64 << 20
 """Decompressed; an hour of eight iperf3 streams, reported each second, takes 30 MB."""

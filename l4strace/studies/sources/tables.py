@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from l4strace.errors import UsageError
-from l4strace.studies import elsewhere, notes
-from l4strace.studies.result_files import Results
+from l4strace.studies.sources import elsewhere, notes
+from l4strace.studies.sources.result_files import Results
 
 SOURCE = "source"
 

@@ -15,9 +15,9 @@ import polars as pl
 
 from l4strace.schema.sweep import RUNS, SWEEP_FLOWS
 from l4strace.studies import measures, parameters
-from l4strace.studies.names import L4S
 from l4strace.studies.parameters import PREFIX, Value, rate_bps, round_trip_us
-from l4strace.studies.result_files import NAMES
+from l4strace.studies.sources.names import L4S
+from l4strace.studies.sources.result_files import NAMES
 
 REPETITION = re.compile(r"i|rep|repeat|repetition|trial|iteration|seed|run_?(?:id|number)?", re.I)
 RATE_UNIT = r"[ _(]*(?P<unit>[kmg]?)(?:bits?|bps|b|)(?:/s|ps|_per_s)?\)?"

@@ -15,7 +15,8 @@ from l4strace import pipeline
 from l4strace.evidence import Evidence
 from l4strace.model import Analysis, Finding, Severity
 from l4strace.pipeline import Asked
-from l4strace.studies import delay_rows, flow_rows, measures, results
+from l4strace.studies import measures
+from l4strace.studies.measuring import delay_rows, flow_rows, results
 from l4strace.studies.parameters import rate_bps
 from l4strace.studies.planned import Options, Page, Planned, Result, Row, row
 from l4strace.studies.store import Store

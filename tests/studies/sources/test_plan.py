@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from l4strace import errors
-from l4strace.studies import discover, elsewhere, plan, pool, study, summary
+from l4strace.studies import pool, study, summary
 from l4strace.studies.cells import Tables
 from l4strace.studies.planned import Done, Options
+from l4strace.studies.sources import discover, elsewhere, plan
 
 NO_OPTIONS = Options()
 

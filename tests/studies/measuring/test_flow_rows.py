@@ -3,7 +3,8 @@
 import polars as pl
 import pytest
 
-from l4strace.studies import flow_rows, measures
+from l4strace.studies import measures
+from l4strace.studies.measuring import flow_rows
 from tests.support import frames
 from tests.support.frames import MS, ROUND_NS, frame, rounds
 

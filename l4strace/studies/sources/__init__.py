@@ -1,0 +1,1 @@
+"""Where runs and their results come from: folders, lists, names of files, manifests, tables."""
