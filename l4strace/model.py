@@ -227,7 +227,8 @@ class Stretch(NamedTuple):
     moments: dict[int, int]
     """When it shows a finding, by the finding's position in the analysis."""
     packets: pl.DataFrame | None = None
-    """Rows of `packets`, in the order of the capture; null until they are read."""
+    """Rows of `packets`, over UDP those of `ingest.datagrams`, in the order of the capture; null
+    until they are read."""
 
 
 class Proof(NamedTuple):

@@ -14,6 +14,7 @@ const MARKS = {
   sack: ["--second", "SACK", "┆"],
   window: ["--not-ect", "receive window", "╌"],
   step: ["--ce", "ACE step", "▲"],
+  reported: ["--ce", "CE reported", "▲"],
   ece: ["--ce", "ECE", "▲"],
   cwr: ["--ink", "CWR", "▼"],
   back: ["--second", "packet of the other direction", "·"],
@@ -26,7 +27,7 @@ class PacketChart {
   constructor(box, data, moment) {
     this.data = data;
     this.rows = packetRows(data);
-    for (const row of this.rows) row.marks = marksOf(row, data.accecn);
+    for (const row of this.rows) row.marks = marksOf(row, data);
     const [first, last] = [this.rows[0].t, this.rows.at(-1).t];
     const room = Math.max((last - first) * 0.01, LEAST_NS);
     this.full = [first - room, last + room];
@@ -138,27 +139,9 @@ class PacketChart {
     const { t } = this.rows[at];
     const half = (this.shown[1] - this.shown[0]) / 2;
     if (t < this.shown[0] || t > this.shown[1]) this.show([t - half, t + half]);
-    this.says.textContent = this.name(this.rows[at]);
+    this.says.textContent = nameOf(this.rows[at], this.data);
     this.canvas.dataset.frame = this.rows[at].frame;
     this.draw();
-  }
-
-  name(row) {
-    const whole = (n) => Math.round(n).toLocaleString("en-US");
-    const { base } = this.data;
-    const names = FLAG_NAMES.filter(([bit]) => row.flags & bit).map(([, name]) => name);
-    const ecn = this.data.accecn && !(row.flags & SYN) ? [`ACE ${aceOf(row)}`] : [[256, "AE"], [128, "CWR"], [64, "ECE"]].filter(([bit]) => row.flags & bit).map(([, name]) => name);
-    const seq = row.seq + (row.out ? base : 0);
-    const facts = [`frame ${row.frame}`, `t=${(this.data.start + row.t / 1e9).toFixed(6)} s`, row.out ? "data direction" : this.data.udp ? "other direction" : "ACK direction", `${this.data.udp ? "byte" : "seq"} ${whole(seq)}`];
-    if (row.len) facts.push(`to ${whole(seq + row.len)} (${whole(row.len)} bytes)`);
-    if (row.ack !== null) facts.push(`ack ${whole(row.ack + (row.out ? 0 : base))}`);
-    facts.push(CODEPOINTS[row.ecn]);
-    if (!this.data.udp) facts.push([...names, ...ecn].join(" "));
-    if (row.step) facts.push(`ACE step ${row.step}`);
-    if (row.window !== null) facts.push(`window ${whole(row.window)}`);
-    if (row.sack) facts.push(`SACK ${row.sack.map((edge) => whole(edge + base)).join(" ")}`);
-    if (row.seen !== null) facts.push(SEEN[row.seen]);
-    return `${facts.join(" · ")} · frame.number == ${row.frame}`;
   }
 
   // Looked up once a drawing: a look at the size of an element costs more than the arithmetic of a packet.
@@ -246,15 +229,22 @@ class PacketChart {
     }
     pen.fillText("seconds since the first packet", MARGIN.left + this.wide / 2, height - 4);
     pen.textAlign = "right";
-    const unit = this.high - this.low > 2e6 ? [1e6, "MB"] : [1e3, "kB"];
-    for (const [n, step] of ticks(this.low / unit[0], this.high / unit[0], 6)) {
-      const y = this.y(n * unit[0]);
+    const [size, title] = this.unit();
+    for (const [n, step] of ticks(this.low / size, this.high / size, 6)) {
+      if (this.data.udp && step < 1 && n % 1) continue;
+      const y = this.y(n * size);
       pen.strokeRect(MARGIN.left, y, this.wide, 0);
-      pen.fillText(n.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9))), MARGIN.left - 6, y + 4);
+      pen.fillText(this.data.udp ? wholeNumber(n) : n.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9))), MARGIN.left - 6, y + 4);
     }
     pen.textAlign = "left";
-    const base = Math.round(this.data.base).toLocaleString("en-US");
-    pen.fillText(this.data.udp ? `payload sent, ${unit[1]}` : `sequence, ${unit[1]} since byte ${base}`, 6, 13);
+    pen.fillText(title, 6, 13);
+  }
+
+  // Of the vertical axis: what one of it is in numbers of the data, and its title.
+  unit() {
+    if (this.data.udp) return [1, this.data.numbered ? "packet number" : "packets sent, in their order"];
+    const [size, name] = this.high - this.low > 2e6 ? [1e6, "MB"] : [1e3, "kB"];
+    return [size, `sequence, ${name} since byte ${wholeNumber(this.data.base)}`];
   }
 
   moments(pen, height) {
@@ -349,7 +339,7 @@ class PacketChart {
     else if (mark === "cwr") corners([-4, -10], [4, -10], [0, -4]);
     else corners([-4, 10], [4, 10], [0, 3]);
     pen.fill();
-    if (mark === "step" && row.step > 1 && this.shown[1] - this.shown[0] < (this.full[1] - this.full[0]) / 2) pen.fillText(row.step, x + 6, y + 14);
+    if ((mark === "step" || mark === "reported") && row.step > 1 && this.shown[1] - this.shown[0] < (this.full[1] - this.full[0]) / 2) pen.fillText(row.step, x + 6, y + 14);
   }
 
   ring(pen) {

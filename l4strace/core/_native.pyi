@@ -217,14 +217,18 @@ def first_acks(
 
 def datagrams(
     path: str,
-    flows: list[tuple[int, str, int, str, int]],
+    flows: list[tuple[int, str, str, int, str, int]],
     most: int,
-    span_ns: tuple[int, int] | None = None,
+    spans: list[tuple[int, int, int]] = ...,
+    frames: Set[int] | None = None,
 ) -> ArrowTable:
     """Datagrams of UDP conversations: `frame`, `flow`, `forward`, `ts_ns`, `bytes`, `ip_ecn`.
 
-    ``flows`` are number, client, its port, server and its port of each; ``most`` datagrams of each
-    direction are kept, of those within ``span_ns`` (the capture's own clock, both ends included).
+    Where they state it in clear also their `number`, the highest that they report on (`reported`)
+    and how many packets with CE none before reported (`ce`). ``flows`` are number, transport,
+    client, its port, server and its port of each; ``most`` datagrams of each direction are kept in
+    each of ``spans`` (flow, begin and end on the capture's own clock, both included), and only
+    those of ``frames``.
     """
 
 def records(block: Block, fields: list[tuple[str, str]]) -> tuple[ArrowTable, int]:

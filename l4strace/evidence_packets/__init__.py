@@ -22,7 +22,7 @@ def prove(capture: Capture, analysis: Analysis, *, copy: bool = True) -> Proof:
     try:
         packets = search.packets(capture, lookups)
         cut = excerpt.of(capture, packets) if copy else b""
-        around = stretches.of_findings(capture, analysis, packets)
+        around = stretches.of_findings(capture, analysis, lookups, packets)
     except (InputError, OSError) as error:
         return Proof({}, absent=f"The packets could not be read a second time ({error}).")
     return Proof(packets, cut, absent, around)

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import polars as pl
 
-from l4strace.evidence import Capture, over_udp
+from l4strace.evidence import Capture, over_udp, traffic
+from l4strace.evidence_packets.wanted import Lookup
 from l4strace.ingest import datagrams
 from l4strace.ingest import packets as stream
-from l4strace.model import Analysis, ProofPacket, Stretch
+from l4strace.model import Analysis, Finding, ProofPacket, Stretch
 
 MOST_STRETCHES = 10
 """Stretches that a page carries, those of the worst findings."""
@@ -39,11 +40,18 @@ class Moment(NamedTuple):
 
 
 def of_findings(
-    capture: Capture, analysis: Analysis, packets: Mapping[int, Sequence[ProofPacket]]
+    capture: Capture,
+    analysis: Analysis,
+    lookups: Sequence[Lookup],
+    packets: Mapping[int, Sequence[ProofPacket]],
 ) -> tuple[Stretch, ...]:
-    """Stretches around the findings whose ``packets`` were found; findings close by share one."""
+    """Stretches around findings: those whose ``packets`` were found, and those on flows over UDP.
+
+    Findings close by share one.
+    """
+    of_udp = _of_datagrams(capture, analysis, lookups)
     planned: list[Stretch] = []
-    for moment in _moments(capture, analysis, packets):
+    for moment in sorted([*_of_packets(capture, analysis, packets), *of_udp]):
         at = next((i for i, one in enumerate(planned) if _holds(one, moment)), None)
         if at is not None:
             one = planned[at]
@@ -53,24 +61,59 @@ def of_findings(
     return tuple(filled(capture, planned, MOST_ROWS))
 
 
-def _moments(
+def _of_packets(
     capture: Capture, analysis: Analysis, packets: Mapping[int, Sequence[ProofPacket]]
 ) -> Iterator[Moment]:
-    for place, found in sorted(packets.items()):
+    """Findings on TCP, where the first packet that they name passed, else where they begin."""
+    for place, found in packets.items():
         finding = analysis.findings[place]
         first = next((packet for packet in found if packet.named), None)
         flow = finding.flow if finding.flow is not None else (first or found[0]).flow
         if flow is None:
             continue
-        forward = finding.forward
-        if forward is None:
-            forward = _sends_most(capture, found[0].source, flow)
+        forward = _way(capture, finding, found[0].source, flow)
         begin = finding.span_ns[0] if finding.span_ns else found[0].ts_ns
         yield Moment(place, found[0].source, flow, forward, first.ts_ns if first else begin)
 
 
+def _of_datagrams(
+    capture: Capture, analysis: Analysis, lookups: Sequence[Lookup]
+) -> Iterator[Moment]:
+    """Findings on flows over UDP likewise, and where neither is known at the first mark."""
+    over = set(over_udp(capture)["flow"])
+    for source in sorted({one.source for one in lookups}):
+        mine = [
+            (one, one.flow)
+            for one in lookups
+            if one.source == source and one.flow is not None and one.flow in over
+        ]
+        first = {min(one.frames) for one, _ in mine if one.frames}
+        passed = datagrams.moments(capture, source, {flow for _, flow in mine}, first)
+        for one, flow in mine:
+            forward = _way(capture, analysis.findings[one.place], source, flow)
+            named = passed.get(min(one.frames)) if one.frames else None
+            begin = one.span_ns[0] if one.span_ns else _first_mark(capture, source, flow, forward)
+            ns = begin if named is None else named
+            if ns is not None:
+                yield Moment(one.place, source, flow, forward, ns)
+
+
+def _first_mark(capture: Capture, source: int, flow: int, forward: bool) -> int | None:
+    """When the direction showed its first mark, or else its first packet."""
+    here = traffic(capture).directions.filter(source=source, flow=flow, forward=forward)
+    moments = pl.coalesce("first_ce_ns", "first_ns")
+    return here.select(moments).item() if here.height == 1 else None
+
+
+def _way(capture: Capture, finding: Finding, source: int, flow: int) -> bool:
+    """The direction that a finding is about: as it states, or the one that carries more."""
+    if finding.forward is not None:
+        return finding.forward
+    return _sends_most(capture, source, flow)
+
+
 def _sends_most(capture: Capture, source: int, flow: int) -> bool:
-    rows = capture.directions.filter(source=source, flow=flow).sort("payload_bytes")
+    rows = traffic(capture).directions.filter(source=source, flow=flow).sort("payload_bytes")
     return bool(rows["forward"][-1]) if rows.height else True
 
 
@@ -81,9 +124,12 @@ def _holds(stretch: Stretch, moment: Moment) -> bool:
 
 def _planned(capture: Capture, moment: Moment) -> Stretch | None:
     """The time that `DATA_PACKETS` of the direction take around the moment; null without data."""
-    rounds = capture.rounds.filter(
-        source=moment.source, flow=moment.flow, forward=moment.forward
-    ).sort("start_ns")
+    mine = {"source": moment.source, "flow": moment.flow, "forward": moment.forward}
+    known = [
+        table.filter(**mine).select("start_ns", "end_ns", "sent_packets")
+        for table in (capture.rounds, capture.udp_rounds)
+    ]
+    rounds = pl.concat(known).sort("start_ns")
     if rounds.is_empty():
         return None
     times, sent = [rounds["start_ns"][0]], [0.0]
@@ -108,15 +154,21 @@ def _between(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:
 
 def filled(capture: Capture, planned: Sequence[Stretch], most: int) -> Iterator[Stretch]:
     """``planned`` with their packets, at most so many of each. Raises InputError."""
-    udp = set(over_udp(capture)["flow"])
-    of_tcp = _of_tcp(capture, [one for one in planned if one.flow not in udp], most)
+    over = set(over_udp(capture)["flow"])
+    of_udp = _of_udp(capture, [one for one in planned if one.flow in over], most)
+    of_tcp = _of_tcp(capture, [one for one in planned if one.flow not in over], most)
     for one in planned:
-        yield _of_udp(capture, one, most) if one.flow in udp else next(of_tcp)
+        yield next(of_udp if one.flow in over else of_tcp)
 
 
-def _of_udp(capture: Capture, one: Stretch, most: int) -> Stretch:
-    span = one.start_ns, one.end_ns
-    return one._replace(packets=datagrams.of_flow(capture, one.source, one.flow, span, most))
+def _of_udp(capture: Capture, planned: Sequence[Stretch], most: int) -> Iterator[Stretch]:
+    rows: dict[int, Iterator[pl.DataFrame]] = {}
+    for source in sorted({one.source for one in planned}):
+        mine = [one for one in planned if one.source == source]
+        spans = [datagrams.Span(one.flow, one.start_ns, one.end_ns) for one in mine]
+        rows[source] = iter(datagrams.within(capture, source, spans, most))
+    for one in planned:
+        yield one._replace(packets=next(rows[one.source]))
 
 
 def _of_tcp(capture: Capture, planned: Sequence[Stretch], most: int) -> Iterator[Stretch]:

@@ -1,34 +1,60 @@
-"""Datagrams of one UDP conversation, as rows of `packets`: what only TCP has is null in them."""
+"""Datagrams of UDP conversations, one by one, and what they state in clear."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from l4strace.core import _native
 from l4strace.evidence import Capture, over_udp
-from l4strace.ingest.packets import Stretch, second_pass
-from l4strace.schema import TABLES
+from l4strace.ingest.packets import second_pass
+
+ENDS = ("flow", "transport", "client", "client_port", "server", "server_port")
+"""Columns of `flows` by which datagrams are found."""
 
 
-def of_flow(
-    capture: Capture, source: int, flow: int, span_ns: tuple[int, int], most: int
-) -> pl.DataFrame:
-    """The first ``most`` datagrams of a flow within a time, both ends included.
+class Span(NamedTuple):
+    """A time of one flow on the run's clock, both ends included."""
 
-    `seq` counts the payload of each direction in the order of its datagrams, from 0.
-    Raises InputError when the capture cannot be read a second time.
+    flow: int
+    start_ns: int
+    end_ns: int
+
+
+def within(capture: Capture, source: int, spans: Sequence[Span], most: int) -> list[pl.DataFrame]:
+    """The first ``most`` datagrams of each span, from one pass over the capture.
+
+    `order` counts those of each direction, from 0; `number`, `reported` and `ce` are null where the
+    datagram does not state them (see `_native.datagrams`). Raises InputError when the capture
+    cannot be read a second time.
     """
     second = second_pass(capture, source)
-    here = over_udp(capture).filter(source=source, flow=flow)
-    ends = here.select("flow", "client", "client_port", "server", "server_port").rows()
-    _, own_ns = second.own(Stretch(span_ns=span_ns))
-    rows = pl.DataFrame(_native.datagrams(second.path, ends, most, own_ns))
-    sent = pl.col("bytes").cast(pl.Int64)
-    shown = rows.head(most).with_columns(
-        pl.col("ts_ns") + second.offset_ns,
-        source=pl.lit(source),
-        payload_len="bytes",
-        seq=(sent.cum_sum() - sent).over("forward"),
-        tcp_flags=pl.lit(0),
-    )
-    return TABLES["packets"].conform(shown.drop("bytes"))
+    off = second.offset_ns
+    own = [(flow, start - off, end - off) for flow, start, end in spans]
+    ends = _ends(capture, source, {span.flow for span in spans})
+    rows = pl.DataFrame(_native.datagrams(second.path, ends, most, own))
+    rows = rows.with_columns(pl.col("ts_ns") + off)
+    order = pl.int_range(pl.len()).over("forward")
+    return [
+        rows.filter(pl.col("ts_ns").is_between(start, end), flow=flow)
+        .head(most)
+        .with_columns(order=order)
+        for flow, start, end in spans
+    ]
+
+
+def moments(capture: Capture, source: int, flows: Set[int], frames: Set[int]) -> dict[int, int]:
+    """When ``frames`` of these flows passed, on the run's clock. Raises InputError likewise."""
+    if not frames:
+        return {}
+    second = second_pass(capture, source)
+    ends = _ends(capture, source, flows)
+    rows = pl.DataFrame(_native.datagrams(second.path, ends, len(frames), frames=set(frames)))
+    return dict(rows.select("frame", pl.col("ts_ns") + second.offset_ns).iter_rows())
+
+
+def _ends(capture: Capture, source: int, flows: Set[int]) -> list[Any]:
+    here = over_udp(capture).filter(pl.col("flow").is_in(flows), source=source)
+    return here.select(*ENDS).rows()

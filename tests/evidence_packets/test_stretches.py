@@ -49,3 +49,20 @@ def test_stretches_are_bounded_and_complete(misfire: Judged) -> None:
 def test_findings_close_to_each_other_share_a_stretch(misfire: Judged) -> None:
     assert misfire.analysis.proof is not None
     assert any(len(one.moments) > 1 for one in misfire.analysis.proof.stretches)
+
+
+@pytest.mark.parametrize("name", ["pq1", "up1", "upbleach"])
+def test_findings_over_udp_have_stretches_with_the_frames_that_they_name(name: str) -> None:
+    paths = [str(FIXTURES / f"user-space/{name}-{end}.pcap.xz") for end in "ab"]
+    (run,) = pipeline.diagnose(paths, pipeline.Asked(prove=True))
+    proof = run.analysis.proof
+    assert proof is not None
+    shown = {place: one for one in proof.stretches for place in one.moments}
+    about_flows = {at for at, one in enumerate(run.analysis.findings) if one.flow is not None}
+    assert about_flows <= shown.keys()
+    for place, one in shown.items():
+        assert one.packets is not None
+        assert 0 < one.packets.height <= stretches.MOST_ROWS
+        frames = run.analysis.findings[place].frames
+        passed = dict(one.packets.select("frame", "ts_ns").iter_rows())
+        assert not frames or one.moments[place] == passed[min(frames)]

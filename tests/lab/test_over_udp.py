@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from l4strace import pipeline
-from l4strace.evidence import Evidence, traffic
+from l4strace.evidence import Evidence, over_udp, traffic
+from l4strace.ingest import datagrams
 from l4strace.ingest import packets as stream
 from l4strace.model import Analysis, Severity
 from l4strace.output import text
@@ -287,3 +288,19 @@ def test_packets_of_tcp_are_not_those_of_a_flow_over_udp(shared_data: Path, end:
     assert (set(found.drop_nulls()), found.count()) == (tcp, counted)
     wanted = stream.Stretch(frozenset(over_udp))
     assert sum(frame.height for frame in stream.batches(evidence, stretch=wanted)) == 0
+
+
+@pytest.mark.parametrize(
+    ("run", "most", "unread"), [("up1", 1519, 0), ("up8888", 292, 0), ("sc1", 872, 1)]
+)
+def test_datagrams_report_each_mark_once(
+    shared_data: Path, run: str, most: int, unread: int
+) -> None:
+    """The last report of SCReAM is cut off at 128 bytes, and none repeats it."""
+    capture = pipeline.read([str(shared_data / f"user-space/{run}/a.pcap.xz")], companions=False)
+    flow = over_udp(capture)["flow"][0]
+    (rows,) = datagrams.within(capture, 0, [datagrams.Span(flow, 0, 1 << 62)], 1 << 20)
+    assert rows["ce"].sum() == most - unread
+    data = rows.drop_nulls("number")
+    assert data["number"].diff().drop_nulls().unique().to_list() == [1]
+    assert rows["reported"].max() in (data["number"][-1], data["number"][-1] - 1)

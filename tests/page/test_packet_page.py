@@ -11,7 +11,10 @@ import pytest
 
 import l4strace
 from l4strace import pipeline
+from l4strace.evidence import over_udp
+from l4strace.evidence_packets.stretches import MOST_ROWS
 from l4strace.ingest import datagrams
+from l4strace.ingest.datagrams import Span
 from l4strace.model import Stretch
 from l4strace.page import packet_page
 from l4strace.page.packet_page import Shown
@@ -165,27 +168,61 @@ def test_the_charts_keep_their_budget(report: Path) -> None:
     assert sum(map(len, found)) < MOST_BYTES
 
 
-def test_datagrams_have_their_codepoints_in_the_order_of_their_bytes(
+def datagrams_of(name: str, path: Path, *, forward: bool) -> pl.DataFrame:
+    """The page of the first flow over UDP of a fixture, and its datagrams."""
+    run = pipeline.read([str(FIXTURES / "user-space" / name)])
+    flow = over_udp(run).row(0, named=True)
+    (rows,) = datagrams.within(run, flow["source"], [Span(flow["flow"], 0, 1 << 62)], 1 << 20)
+    span = rows["ts_ns"].min(), rows["ts_ns"].max()
+    stretch = Stretch(flow["source"], flow["flow"], forward, *span, {}, rows)
+    path.write_bytes(packet_page.encoded(stretch, Shown("Datagrams", "all", span[0], flow)))
+    return rows
+
+
+COUNT = f"((test) => {CHART}.rows.filter(test).length)"
+
+
+def test_datagrams_without_numbers_stand_in_their_order(
     browser: chromium.Chromium, tmp_path: Path
 ) -> None:
     """QUIC as its receiver got it: segments by codepoint, CE marked, what returns beside it."""
-    run = pipeline.read([str(FIXTURES / "user-space/pq1-b.pcap.xz")])
-    flow = run.udp_flows.row(0, named=True)
-    rows = datagrams.of_flow(run, flow["source"], flow["flow"], (0, 1 << 62), 1 << 20)
-    span = rows["ts_ns"].min(), rows["ts_ns"].max()
-    stretch = Stretch(flow["source"], flow["flow"], False, *span, {}, rows)
-    path = tmp_path / "datagrams.html"
-    path.write_bytes(packet_page.encoded(stretch, Shown("Datagrams", "all", span[0], flow)))
+    rows = datagrams_of("pq1-b.pcap.xz", path := tmp_path / "quic.html", forward=False)
     opened(browser, path)
     out = rows.filter(forward=False)
-    count = f"((test) => {CHART}.rows.filter(test).length)"
-    assert browser.evaluate(f"{count}((row) => row.segment)") == out.height
+    assert browser.evaluate(f"{COUNT}((row) => row.segment)") == out.height
     marked = out.filter(ip_ecn=3).height
     assert marked > 0
-    assert browser.evaluate(f"{count}((row) => row.marks.includes('ce'))") == marked
-    assert browser.evaluate(f"{count}((row) => row.back)") == rows.height - out.height
+    assert browser.evaluate(f"{COUNT}((row) => row.marks.includes('ce'))") == marked
+    assert browser.evaluate(f"{COUNT}((row) => row.back)") == rows.height - out.height
     row = out.row(out.height // 2, named=True)
-    text = named(browser, row["frame"])
-    end = row["seq"] + row["payload_len"]
-    assert f"data direction · byte {row['seq']:,} · to {end:,}" in text
+    assert f"packet {row['order'] + 1:,} of those drawn" in named(browser, row["frame"])
     assert browser.complaints == []
+
+
+def test_datagrams_stand_at_their_numbers_beside_what_is_reported_of_them(
+    browser: chromium.Chromium, tmp_path: Path
+) -> None:
+    """UDP Prague at its sender: numbers, and the line of what is reported."""
+    rows = datagrams_of("up1-a.pcap.xz", path := tmp_path / "prague.html", forward=True)
+    opened(browser, path)
+    acks = rows.filter(forward=False)
+    assert browser.evaluate(f"{COUNT}((row) => row.acks)") == acks.height
+    data = rows.filter(forward=True).row(100, named=True)
+    assert f"packet number {data['number']:,}" in named(browser, data["frame"])
+    ack = acks.row(20, named=True)
+    assert f"reports up to {ack['reported']:,}" in named(browser, ack["frame"])
+    assert browser.complaints == []
+
+
+def test_findings_over_udp_have_their_stretch(browser: chromium.Chromium, tmp_path: Path) -> None:
+    path = tmp_path / "run.html"
+    run = l4strace.open(*(FIXTURES / f"user-space/pq1-{end}.pcap.xz" for end in "ab"))
+    path.write_text(run.page(), encoding="utf-8")
+    browser.complaints.clear()
+    browser.load(path)
+    browser.evaluate("document.querySelector('a[href^=\"#chart-L4S\"]').click()")
+    browser.wait_until("document.querySelector('details[data-drawn]') !== null")
+    assert 0 < browser.evaluate(f"{CHART}.rows.length") <= MOST_ROWS
+    frame = browser.evaluate(f"{CHART}.rows[{CHART}.chosen].frame")
+    assert f"frame {frame} ·" in browser.evaluate("document.querySelector('.says').textContent")
+    assert not browser.complaints

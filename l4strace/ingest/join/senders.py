@@ -38,6 +38,8 @@ CANDIDATE = {
     "flow_first_ns": pl.Int64(),
     "flow_last_ns": pl.Int64(),
 }
+ENDS = ("flow", "transport", "client", "client_port", "server", "server_port")
+"""Columns of `flows` that find the datagrams of one."""
 BOTH_ENDS = ["saddr", "sport", "daddr", "dport"]
 
 
@@ -145,7 +147,7 @@ def _fits(
 ) -> list[_Fit]:
     here = pl.col("source") == source["source"]
     flows = capture.udp_flows.filter(here, pl.col("flow").is_in(numbers.implode()))
-    ends = flows.select("flow", "client", "client_port", "server", "server_port").rows()
+    ends = flows.select(*ENDS).rows()
     if not ends:
         return []
     path = file_names.opened(source["path"])

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.model import Stretch
+from l4strace.page.drawing import datagram_rows
 from l4strace.wording.moments import NANO
 
 SEEN = ("new", "retransmit", "out of order", "probe", "copy", "stray")
@@ -19,6 +20,8 @@ def columns(stretch: Stretch, origin_ns: int, flow: Mapping[str, Any]) -> dict[s
     """Columns by name: `t` counts from ``start`` (seconds on the page's axis) in ns; `out` is 1 for
     a packet of the direction whose data is drawn; numbers of data count from ``base``.
     ``flow`` is a row of `flows` of the same capture."""
+    if flow["transport"] not in (None, "tcp"):
+        return datagram_rows.columns(stretch, origin_ns)
     rows = pl.DataFrame() if stretch.packets is None else stretch.packets
     if rows.is_empty():
         return {}
@@ -41,7 +44,7 @@ def columns(stretch: Stretch, origin_ns: int, flow: Mapping[str, Any]) -> dict[s
     return {
         "start": (stretch.start_ns - origin_ns) / NANO,
         "base": base,
-        "udp": flow["transport"] not in (None, "tcp"),
+        "udp": False,
         "accecn": flow["mode"] == "accecn",
         "handshake": flow["final_ack_frame"],
         "moments": sorted({ns - stretch.start_ns for ns in stretch.moments.values()}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any, NamedTuple
 
+from l4strace.evidence import traffic
 from l4strace.model import ProofPacket, Stretch
 from l4strace.page.case import Case
 from l4strace.page.drawing import packet_rows
@@ -75,8 +76,8 @@ class PacketsSection(NamedTuple):
 
     @property
     def keys(self) -> frozenset[str]:
-        """Ids of the cards whose packets are shown."""
-        return frozenset(group.key for group in self.groups)
+        """Ids of the cards whose packets are listed."""
+        return frozenset(group.key for group in self.groups if group.rows)
 
 
 def build(case: Case) -> PacketsSection:
@@ -85,13 +86,14 @@ def build(case: Case) -> PacketsSection:
     if proof is None:
         return PacketsSection((), "", "", "", "The packets were not looked up.")
     keys = shown_ids(case.analysis.findings)
+    charted = {place for stretch in proof.stretches for place in stretch.moments}
     groups = tuple(
-        _group(case, place, keys[place], packets)
-        for place, packets in sorted(proof.packets.items())
+        _group(case, place, keys[place], proof.packets.get(place, ()))
+        for place in sorted(proof.packets.keys() | charted)
         if place in keys
     )
     distinct = len({(one.source, one.frame) for each in proof.packets.values() for one in each})
-    nothing = "" if groups else "No finding names a packet of TCP."
+    nothing = "" if groups else "No finding names a packet."
     return PacketsSection(
         groups,
         base64.b64encode(proof.excerpt).decode(),
@@ -103,7 +105,7 @@ def build(case: Case) -> PacketsSection:
 
 
 def _drawn(case: Case, stretch: Stretch) -> dict[str, Any]:
-    here = case.evidence.flows.filter(source=stretch.source, flow=stretch.flow)
+    here = traffic(case.evidence).flows.filter(source=stretch.source, flow=stretch.flow)
     return packet_rows.columns(stretch, case.axis.origin_ns, here.row(0, named=True))
 
 
@@ -133,10 +135,17 @@ def _group(case: Case, place: int, key: str, packets: tuple[ProofPacket, ...]) -
         key=key,
         rule=finding.rule,
         message=typeset(finding.message),
-        source=case.inputs.get(packets[0].source, ""),
+        source=case.inputs.get(_source(case, place, packets), ""),
         rows=tuple(_row(case, packet) for packet in packets),
         chart=_chart(case, place),
     )
+
+
+def _source(case: Case, place: int, packets: tuple[ProofPacket, ...]) -> int:
+    """The capture of the packets, or that of the stretch that shows the finding."""
+    stretches = case.analysis.proof.stretches if case.analysis.proof else ()
+    shown = [one.source for one in packets]
+    return (shown + [one.source for one in stretches if place in one.moments])[0]
 
 
 def _row(case: Case, packet: ProofPacket) -> Row:

@@ -1,5 +1,6 @@
 //! Rows of UDP in the tables `flows` and `directions`: what only TCP has is null there.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 use pyo3::prelude::*;
@@ -7,7 +8,7 @@ use pyo3::prelude::*;
 use super::arrow::{ArrowTable, Columns};
 use super::flows::address;
 use super::tunnel_name;
-use crate::datagrams::{Datagrams, Seen};
+use crate::datagrams::{Conversation, Datagrams, Only, Seen};
 use crate::packet::{Address, FlowKey, Network};
 use crate::python::seam::{caught, native};
 use crate::read::{self, Input};
@@ -18,28 +19,29 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(datagrams, m)?)
 }
 
-/// Datagrams of UDP conversations: `frame`, `flow`, `forward`, `ts_ns`, `bytes` of their payload and `ip_ecn`.
+/// Number, transport, client, its port, server and its port.
+type Ends = (u32, String, String, u16, String, u16);
+
+/// Datagrams of UDP conversations: `frame`, `flow`, `forward`, `ts_ns`, `bytes` of their payload, `ip_ecn`, and what they
+/// state in clear: their `number`, the highest that they report on (`reported`), and how many more CE (`ce`).
 ///
-/// `flows`: number, client, its port, server and its port of each; `most`: datagrams of each direction, from the first;
-/// `span_ns`: on the capture's own clock, both ends included.
+/// `spans`: times of flows on the capture's own clock, both ends included; `most`: datagrams of each direction in each of
+/// them, from the first; `frames`: no others.
 #[pyfunction]
-#[pyo3(signature = (path, flows, most, span_ns=None))]
+#[pyo3(signature = (path, flows, most, spans=Vec::new(), frames=None))]
 #[allow(clippy::needless_pass_by_value)] // as Python hands them over
 fn datagrams(
     py: Python<'_>,
     path: &str,
-    flows: Vec<(u32, String, u16, String, u16)>,
+    flows: Vec<Ends>,
     most: usize,
-    span_ns: Option<(i64, i64)>,
+    spans: Vec<(u32, i64, i64)>,
+    frames: Option<HashSet<u64>>,
 ) -> PyResult<ArrowTable> {
-    let key = |(flow, client, client_port, server, server_port): &(u32, String, u16, String, u16)| {
-        let (src, dst) = (mapped(client)?, mapped(server)?);
-        let network = Network::default();
-        Some((*flow, FlowKey { src, dst, src_port: *client_port, dst_port: *server_port, network }))
-    };
-    let keys: Vec<_> = flows.iter().filter_map(key).collect();
+    let keys: Vec<_> = flows.iter().filter_map(conversation).collect();
     let stream = native(py, || read::open(&Input::from(path)))?;
-    let mut found = Datagrams::new(stream, &keys, most, span_ns.unwrap_or((i64::MIN, i64::MAX)));
+    let only = Only { most, spans, frames };
+    let mut found = Datagrams::new(stream, &keys, only);
     while native(py, || found.batch())? {
         py.check_signals()?;
     }
@@ -50,9 +52,19 @@ fn datagrams(
             .bool("forward", rows.iter().map(|row| row.forward))
             .i64("ts_ns", rows.iter().map(|row| row.ts_ns))
             .u32("bytes", rows.iter().map(|row| row.bytes))
-            .u8("ip_ecn", rows.iter().map(|row| row.ecn));
+            .u8("ip_ecn", rows.iter().map(|row| row.ecn))
+            .i64("number", rows.iter().map(|row| row.stated.number))
+            .i64("reported", rows.iter().map(|row| row.stated.reported))
+            .u32("ce", rows.iter().map(|row| row.stated.ce));
     };
     caught(|| Columns::blocks(found.rows(), fill).finish())
+}
+
+fn conversation((flow, transport, client, client_port, server, server_port): &Ends) -> Option<Conversation> {
+    let (src, dst) = (mapped(client)?, mapped(server)?);
+    let key =
+        FlowKey { src, dst, src_port: *client_port, dst_port: *server_port, network: Network::default() };
+    Some((*flow, key, Transport::named(transport)?))
 }
 
 fn mapped(text: &str) -> Option<Address> {

@@ -16,6 +16,13 @@ pub enum Transport {
 }
 
 impl Transport {
+    /// Of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Transport::Udp, Transport::Quic, Transport::Rtp, Transport::UdpPrague]
+            .into_iter()
+            .find(|one| one.name() == name)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Transport::Udp => "udp",

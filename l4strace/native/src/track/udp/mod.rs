@@ -16,7 +16,7 @@ mod spacing;
 mod spin;
 
 pub use content::Transport;
-pub use feedback::{Counts, Sending};
+pub use feedback::{Counts, Sending, Stated, Statements};
 pub use flow::{Tally, UdpFlow};
 pub use retrace::UdpRetrace;
 pub use same::by_content;

@@ -9,9 +9,11 @@ mod replay;
 mod rtcp;
 mod rtp;
 mod sending;
+mod stated;
 
 pub use counts::Counts;
 pub use sending::Sending;
+pub use stated::{Stated, Statements};
 
 pub(super) use message::Message;
 use prague::Prague;

@@ -58,13 +58,7 @@ pub struct Numbers {
 impl Numbers {
     /// A number of so many bits on the wire as the nearest to those before.
     pub fn unwrap(&self, wire: u32, bits: u32) -> i64 {
-        match self.last {
-            Some(near) => {
-                let step = wire.wrapping_sub(near as u32) << (32 - bits);
-                near + i64::from((step as i32) >> (32 - bits))
-            }
-            None => i64::from(wire),
-        }
+        unwrap(self.last, wire, bits)
     }
 
     /// A packet leaves. False where it comes out of order, or once more.
@@ -166,6 +160,13 @@ impl Numbers {
         let covered = (self.first..).zip(&self.kept).take_while(|(number, _)| *number <= highest);
         self.unread + covered.filter(|(_, sent)| sent.fate == Fate::Sent).count() as u64
     }
+}
+
+/// A number of so many bits on the wire as the nearest to one before it.
+pub fn unwrap(near: Option<i64>, wire: u32, bits: u32) -> i64 {
+    let Some(near) = near else { return i64::from(wire) };
+    let step = wire.wrapping_sub(near as u32) << (32 - bits);
+    near + i64::from((step as i32) >> (32 - bits))
 }
 
 #[cfg(test)]
