@@ -11,6 +11,9 @@ far better. Then whether that law suits the bottleneck that the packets show and
 correct thresholds give, replayed from packets. Directions with a recorded score are left to the
 other L4S3xx rules.
 
+Of senders over UDP their own log (qlog) shows the reductions: those that are nearer to the floor
+than to alpha/2 are classic ones.
+
 Why it matters
 --------------
 Most captures come without kernel state. A reduction of 31 % at an alpha of 0.02 shows in the
@@ -24,6 +27,7 @@ bounds `score_fixed_lo` and `score_fixed_hi`, `mdev_us` and `depth_us`, replayed
 `bottlenecks.kind`, `confidence`, `marking_delay_us` and `serialisation_us`; `noise.jitter_us`;
 `phases.capacity_shown`; `directions.data_ect1` (which sender requests L4S); `coexistence`;
 `kernel.classic_ecn` and `event` (which directions have a recorded score, or a build without one).
+Of senders over UDP `udp_kernel.frac_cwnd`, `delivered_ce`, `delivered` and `lost_packets`.
 
 When it is wrong
 ----------------
@@ -36,7 +40,8 @@ the score asks for the floor, that it does not act.
 What to do
 ----------
 As for L4S301 (misfire), L4S303 (the path) or L4S305 (no fallback behind a classic AQM). Record
-kernel state with `l4strace capture` to be certain.
+kernel state with `l4strace capture` to be certain. A classic sender over UDP needs ECT(0), or a
+scalable congestion control.
 
 References
 ----------
@@ -56,7 +61,7 @@ from l4strace.fallback.response import Response
 from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import subjects
+from l4strace.rules.support import logged_classic, subjects
 from l4strace.rules.support.fallback_words import (
     ABOVE,
     BELOW,
@@ -82,6 +87,11 @@ CLASSIC_SENDER = "An ECT(1) sender reduces like a classic one"
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each ECT(1) direction whose reductions follow one law."""
+    by_log = logged_classic.findings(evidence, CODE, CLASSIC_SENDER)
+    return [*_by_packets(evidence), *by_log]
+
+
+def _by_packets(evidence: Evidence) -> list[Finding | Skipped]:
     asked = [
         (row, row.response) for row in rows(evidence) if _left_to_packets(row) and row.response
     ]

@@ -37,7 +37,7 @@ KERNEL = Table(
         Column("classic_ecn_raw", I64, "", "Prague's classic_ecn in the kernel's own scale."),
         Column("classic_ecn", F64, "", "Fallback score (classic_ecn), 0 to 17: below 8 scalable, above 9 classic."),
         Column("alpha_bits", U8, "", "PRAGUE_ALPHA_BITS of the kernel: 1.0 in `alpha_raw` is 2^alpha_bits. Null without Prague's state, and where the log does not determine it."),
-        Column("frac_cwnd", U64, "packet/2^20", "Prague's fractional congestion window."),
+        Column("frac_cwnd", U64, "packet/2^20", "Congestion window in parts of a packet: Prague's fractional window, or that of a qlog, in packets of the largest size sent."),
         Column("srtt_pace_us", F64, "us", "Prague's slow RTT filter, unshifted."),
         Column("mdev_pace_us", F64, "us", "Prague's filter for the mean deviation of the RTT, unshifted."),
         Column("srtt_pace_raw", U64, "", "Prague's slow RTT filter as the kernel stores it, shifted by `g_srtt_shift`."),

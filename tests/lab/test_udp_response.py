@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from l4strace import pipeline
+from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding
+from l4strace.rules import l4s216_reduces_without_marks as without_marks
+from l4strace.rules import l4s308_fallback_cuts_from_packets as classic
 from l4strace.rules.l4s202_no_response_to_ce import RULE
 from tests.support.ends import findings
 
@@ -21,6 +24,13 @@ STEADY = range(2000, 60_000)
 """Numbers of packets after the start; they begin shortly before they wrap."""
 CE = 0x6000
 REPORTED = 0x8000
+ECT0, ECT1 = 2, 1
+LOGS = {
+    **dict.fromkeys(("pq1", "pqbleach"), ("sq.qlog.xz", "cq.qlog.xz")),
+    **dict.fromkeys(("qg1", "qgbleach"), ("sq.sqlog.xz", "cq.sqlog.xz")),
+    **{run: (f"{run}-send.log.xz",) for run in ("up1", "up8888", "upbleach", "mixup", "mixreno")},
+    "sc1": ("sc1.csv.xz",),
+}
 
 
 def counted(payload: bytearray) -> None:
@@ -76,3 +86,42 @@ def test_fires_on_a_recorded_sender_that_goes_on_under_marks(
 @pytest.mark.parametrize("run", ["up8888", "mixup", "mixreno", "upbleach"])
 def test_silent_on_every_other_recorded_sender(shared_data: Path, tmp_path: Path, run: str) -> None:
     assert judged(shared_data / f"user-space/{run}/a.pcap.xz", tmp_path) == []
+
+
+def logged(folder: Path, run: str) -> Evidence:
+    """The sender's capture with the logs of both ends."""
+    paths = [str(folder / run / name) for name in ("a.pcap.xz", *LOGS[run])]
+    return pipeline.derive(pipeline.read(paths, companions=False), strict=True)
+
+
+def test_picoquic_goes_on_reducing_when_the_marks_have_ended(shared_data: Path) -> None:
+    """Its log names 49 of 669 rounds with a reduction and no CE, most of them beside others."""
+    (one,) = findings(without_marks.RULE, logged(shared_data / "user-space", "pq1"))
+    assert "18 of 659 reductions of the window (threshold 5)" in one.message
+    assert one.message.endswith("by 5.7 % each (median).")
+
+
+@pytest.mark.parametrize("run", LOGS)
+def test_other_logs_show_no_reduction_without_a_cause(shared_data: Path, run: str) -> None:
+    evidence = logged(shared_data / "user-space", run)
+    assert len(findings(without_marks.RULE, evidence)) == (run == "pq1")
+    assert findings(classic.RULE, evidence) == []
+
+
+def test_fires_on_a_recorded_classic_sender_under_ect1(shared_data: Path, tmp_path: Path) -> None:
+    """quic-go reduces by 30 %, as CUBIC does: its run and log with ECT(1) in place of ECT(0)."""
+    recorded = shared_data / "user-space/qg1"
+    data, at = bytearray(lzma.decompress((recorded / "a.pcap.xz").read_bytes())), 24
+    while at < len(data):
+        (held,) = struct.unpack_from("<I", data, at + 8)
+        if data[at + 17] & 3 == ECT0:
+            data[at + 17] ^= ECT0 | ECT1
+        at += 16 + held
+    (capture := tmp_path / "a.pcap").write_bytes(data)
+    said = lzma.decompress((recorded / "sq.sqlog.xz").read_bytes())
+    said = said.replace(b"ECT(0)", b"ECT(1)").replace(b"ect0", b"ect1")
+    (log := tmp_path / "sq.sqlog").write_bytes(said)
+    read = pipeline.read([str(capture), str(log)], companions=False)
+    (one,) = findings(classic.RULE, pipeline.derive(read, strict=True))
+    assert (one.headline, one.variant) == (classic.CLASSIC_SENDER, "classic-sender")
+    assert "in 22 reductions after CE its log shows 30 % less window" in one.message

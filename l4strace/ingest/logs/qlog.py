@@ -17,6 +17,7 @@ from l4strace.core import _native
 from l4strace.ingest import file_names, untrusted
 from l4strace.ingest.logs.samples import DATAGRAMS, IDENTITY, SAMPLES, Log, shaped
 from l4strace.ingest.logs.thin import Keeper
+from l4strace.prague.constants import FRAC_CWND_UNIT
 from l4strace.schema.words import Stat
 
 BEGINS = re.compile(
@@ -129,6 +130,7 @@ def _samples(frame: pl.DataFrame, traces: pl.DataFrame) -> pl.DataFrame:
         _timed(frame, traces).with_columns(
             cc=pl.when(prague).then(pl.lit("prague")),
             snd_cwnd=pl.col("cwnd_bytes") // size,
+            frac_cwnd=(pl.col("cwnd_bytes") / size * FRAC_CWND_UNIT).round(),
             ssthresh=pl.col("ssthresh_bytes") // size,
             packets_out=pl.coalesce("packets_in_flight", pl.col("in_flight_bytes") // size),
             lost_packets=pl.col("lost"),

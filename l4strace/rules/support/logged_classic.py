@@ -1,0 +1,69 @@
+"""ECT(1) senders over UDP whose own log shows that they reduce as classic ones do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from l4strace.derive import logged, vantage
+from l4strace.derive.laws import MIN_LAW_ROUNDS
+from l4strace.evidence import Evidence, traffic
+from l4strace.model import Confidence, Finding, Measure, Severity, direction_of
+from l4strace.prague.constants import CUT_FLOOR
+from l4strace.schema.keys import DIRECTION, KEY
+from l4strace.wording.quantities import share
+
+VARIANT = "classic-sender"
+
+
+def findings(evidence: Evidence, code: str, headline: str) -> list[Finding]:
+    """One for each logged direction whose reductions after CE are far deeper than alpha/2."""
+    if evidence.udp_kernel.is_empty():
+        return []
+    after_ce = logged.reductions(evidence).filter(pl.col("cause") == "ce")
+    rows = (
+        after_ce.join(_ect1(evidence), on=DIRECTION, how="semi")
+        .group_by(KEY, maintain_order=True)
+        .agg(
+            pl.len().alias("samples"),
+            pl.col("fraction", "half_alpha").median(),
+            pl.col("ts_ns").min().alias("first_ns"),
+            pl.col("ts_ns").max().alias("last_ns"),
+        )
+        .filter(
+            pl.col("samples") >= MIN_LAW_ROUNDS,
+            # As for `deep` of table `laws`.
+            pl.col("fraction") >= (pl.col("half_alpha") + CUT_FLOOR) / 2,
+        )
+    )
+    return [_finding(code, headline, row) for row in rows.iter_rows(named=True)]
+
+
+def _ect1(evidence: Evidence) -> pl.DataFrame:
+    """Directions of all transports that leave mostly as ECT(1)."""
+    everything = traffic(evidence)
+    near = vantage.once(everything, everything.directions)
+    return near.filter(
+        pl.col("ect1") + pl.col("ce") > pl.col("ect0") + pl.col("not_ect"), pl.col("ect1") > 0
+    ).select(DIRECTION)
+
+
+def _finding(code: str, headline: str, row: dict[str, Any]) -> Finding:
+    given, asked = share(row["fraction"]), share(row["half_alpha"])
+    return Finding(
+        code,
+        Severity.WARNING,
+        Confidence.MEDIUM,
+        f"A sender with ECT(1) reduces like a classic one: in {row['samples']:,} reductions after "
+        f"CE its log shows {given} less window (median) where alpha/2 asks for {asked} at most.",
+        "Send ECT(0) with this congestion control, or use a scalable one.",
+        **direction_of(row),
+        span_ns=(row["first_ns"], row["last_ns"]),
+        measures=(
+            Measure("reductions after CE", row["samples"]),
+            Measure("median reduction", row["fraction"], "share", f"at most {asked}"),
+        ),
+        headline=headline,
+        variant=VARIANT,
+    )
