@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 
-from host import checks, interfaces
+from host import checks, interfaces, path
 from host.checks import BAD, GOOD, PART, line
 
 
@@ -70,6 +70,10 @@ def l4s_part(state, says):
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="doctor", description=__doc__.splitlines()[0])
     parser.add_argument("-i", "--interface", action="append", default=[])
-    lines = examine(parser.parse_args(arguments).interface)
-    json.dump({"doctor": lines, "sentence": sentence(lines)}, sys.stdout)
+    parser.add_argument("--host", help="test the path to this server")
+    parser.add_argument("--port", type=int, default=443)
+    given = parser.parse_args(arguments)
+    lines = path.examine(given.host, given.port) if given.host else examine(given.interface)
+    short = path.sentence(lines) if given.host else sentence(lines)
+    json.dump({"doctor": lines, "sentence": short}, sys.stdout)
     sys.stdout.write("\n")

@@ -24,12 +24,21 @@ class Examination:
     lines: list[dict[str, str]]
     sentence: str
 
+    @property
+    def fails(self) -> bool:
+        """Something is known to be missing, not just unknown."""
+        return any(row["state"] == "no" for row in self.lines)
 
-def run(interfaces: tuple[str, ...]) -> Examination:
-    """Runs the collector. Raises CollectorError when it does not run."""
+
+def run(interfaces: tuple[str, ...], server: tuple[str, int] | None = None) -> Examination:
+    """Runs the collector: on this host, or on the path to a server (name and port).
+
+    Raises CollectorError when it does not run.
+    """
     command = [sys.executable, "-I", str(installed.path("collectors")), "doctor"]
-    for name in interfaces:
-        command += [f"--interface={name}"]
+    command += [f"--interface={name}" for name in interfaces]
+    if server is not None:
+        command += [f"--host={server[0]}", f"--port={server[1]}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     try:
         found = json.loads(done.stdout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -22,6 +23,9 @@ ENDINGS = (
 )
 """Endings of the files of a run, each after STEM."""
 ANOTHER = "Choose another with -o."
+SERVER = re.compile(r"(?P<name>\[[^][\s]+\]|[^][:\s]+)(:(?P<port>\d{1,5}))?")
+HTTPS = 443
+"""Port of a server that is named without one."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,18 @@ def check_interfaces(names: Iterable[str]) -> None:
     for name in names:
         if not name or name.startswith("-") or "/" in name or any(c.isspace() for c in name):
             raise UsageError(f"{name!r} is not the name of an interface", "`ip link` lists them.")
+
+
+def server_of(text: str) -> tuple[str, int]:
+    """Name and port of NAME, NAME:PORT, [ADDRESS]:PORT or an IPv6 address. Raises UsageError."""
+    bare = text.count(":") > 1 and not text.startswith("[")
+    found = SERVER.fullmatch(text)
+    name, port = (text, None) if bare else (found["name"], found["port"]) if found else ("", None)
+    name = name.removeprefix("[").removesuffix("]")
+    number = int(port or HTTPS)
+    if not name or name.startswith("-") or not 0 < number < 1 << 16:
+        raise UsageError(f"{text!r} is not NAME or NAME:PORT", "Example: server.example:5201.")
+    return name, number
 
 
 def check_command(command: Sequence[str]) -> None:

@@ -70,3 +70,18 @@ def test_it_is_refused_before_anything_is_recorded(
     assert done.exit_code != 0
     assert isinstance(done.exception, (SystemExit, UsageError))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "server"),
+    [
+        ("server.example", ("server.example", 443)),
+        ("server.example:5201", ("server.example", 5201)),
+        ("10.0.0.1:80", ("10.0.0.1", 80)),
+        ("fd00::1", ("fd00::1", 443)),
+        ("[fd00::1]", ("fd00::1", 443)),
+        ("[fd00::1]:80", ("fd00::1", 80)),
+    ],
+)
+def test_a_server_has_a_name_and_a_port(text: str, server: tuple[str, int]) -> None:
+    assert request.server_of(text) == server

@@ -6,7 +6,7 @@ import pytest
 
 from l4strace.capture import examination
 from l4strace.capture.examination import Examination
-from l4strace.errors import CollectorError
+from l4strace.errors import CollectorError, UsageError
 
 FOUND = [
     {"topic": "clock", "state": "ok", "says": "tsc", "remedy": ""},
@@ -24,7 +24,7 @@ def test_this_host_is_examined(call):
 
 
 def test_a_remedy_stands_below_its_topic(call, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(examination, "run", lambda _: Examination(FOUND, "L4S cannot run here."))
+    monkeypatch.setattr(examination, "run", lambda *_: Examination(FOUND, "L4S cannot run here."))
     assert call("doctor").stdout.splitlines() == [
         "+ ok      clock       tsc",
         "- no      fq          not in this kernel",
@@ -32,6 +32,35 @@ def test_a_remedy_stands_below_its_topic(call, monkeypatch: pytest.MonkeyPatch):
         "",
         "L4S cannot run here.",
     ]
+
+
+PATH = [
+    {"topic": "AccECN", "state": "ok", "says": "accepted", "remedy": ""},
+    {"topic": "ECT(1) out", "state": "no", "says": "the path changes it", "remedy": "find the hop"},
+]
+
+
+@pytest.mark.parametrize(("lines", "code"), [(PATH[:1], 0), (PATH, 1)])
+def test_a_path_that_fails_ends_with_1(call, monkeypatch: pytest.MonkeyPatch, lines, code):
+    asked = []
+    monkeypatch.setattr(
+        examination, "run", lambda *words: asked.append(words) or Examination(lines, "In short.")
+    )
+    result = call("doctor", "--host", "server.example:5201")
+    assert (result.exit_code, asked) == (code, [((), ("server.example", 5201))])
+    assert "+ ok      AccECN      accepted" in result.stdout
+
+
+@pytest.mark.parametrize("words", [("a:b",), ("-x",), ("a:0",), ("a", "-i", "lo")])
+def test_what_names_no_server_is_a_matter_of_usage(call, words):
+    assert isinstance(call("doctor", "--host", *words).exception, UsageError)
+
+
+def test_a_server_that_is_not_there_is_a_line(call):
+    result = call("doctor", "--json", "--host", "127.0.0.1:1")
+    (row,) = json.loads(result.stdout)["doctor"]
+    assert (result.exit_code, row["topic"], row["state"]) == (1, "server", "no")
+    assert "127.0.0.1 port 1: " in row["says"]
 
 
 def test_a_collector_that_fails_is_named(monkeypatch: pytest.MonkeyPatch):
