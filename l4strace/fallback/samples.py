@@ -56,7 +56,7 @@ def sampled(evidence: Evidence) -> dict[Direction, Sampled]:
     """Prague's samples by direction."""
     if evidence.kernel.is_empty():
         return {}
-    prague = _with_alpha(evidence).filter((pl.col("cc") != DCTCP).fill_null(True))
+    prague = _with_alpha(evidence.kernel).filter((pl.col("cc") != DCTCP).fill_null(True))
     own = pl.col("event").is_in(OWN_FUNCTIONS)
     logs = prague.group_by(log="source").agg(
         without_score=own.any() & pl.col("classic_ecn").filter(own).is_null().all()
@@ -66,15 +66,16 @@ def sampled(evidence: Evidence) -> dict[Direction, Sampled]:
 
 @kept
 def alphas(evidence: Evidence) -> pl.DataFrame:
-    """Samples per direction of every congestion control with an alpha: Prague and DCTCP."""
-    return _summarized(_with_alpha(evidence))
+    """Samples per direction of every congestion control with an alpha, in user space too."""
+    logs = (evidence.kernel, evidence.udp_kernel)
+    return _summarized(pl.concat([_with_alpha(log) for log in logs]))
 
 
-def _with_alpha(evidence: Evidence) -> pl.DataFrame:
+def _with_alpha(kernel: pl.DataFrame) -> pl.DataFrame:
     """Samples that show an alpha; of the widest table only what is asked for is copied."""
-    known = evidence.kernel["flow"].is_not_null() & evidence.kernel["alpha"].is_not_null()
+    known = kernel["flow"].is_not_null() & kernel["alpha"].is_not_null()
     needed = ("source", *DIRECTION, "ts_ns", "event", "cc", "classic_ecn", "alpha", "saw_ce")
-    return evidence.kernel.select(*needed, "delivered_ce").filter(known)
+    return kernel.select(*needed, "delivered_ce").filter(known)
 
 
 def _summarized(samples: pl.DataFrame) -> pl.DataFrame:

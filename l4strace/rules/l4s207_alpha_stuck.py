@@ -2,7 +2,8 @@
 
 What it checks
 --------------
-Flows for which the kernel counted CE marks in many samples while its alpha kept one value.
+Flows for which the sender (a kernel, or a program over UDP with a qlog) counted CE marks in many
+samples while its alpha kept one value.
 
 Why it matters
 --------------
@@ -11,7 +12,7 @@ stuck at 1 it halves its window at each.
 
 Evidence
 --------
-`kernel.alpha` and `delivered_ce`.
+`kernel.alpha` and `delivered_ce`, and those of `udp_kernel`.
 
 When it is wrong
 ----------------
@@ -19,7 +20,8 @@ A log that shows alpha in whole percent (`ss`) hides small changes.
 
 What to do
 ----------
-Check that the log reads the right field for this build; then check prague_update_alpha.
+Check that the log reads the right field for this build; then check prague_update_alpha, or what
+does the same in user space.
 
 References
 ----------
@@ -42,7 +44,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction with many marks and one alpha."""
     known = alphas(evidence)
     if known.is_empty():
-        return [Skipped(CODE, "no kernel log with alpha")]
+        return [Skipped(CODE, "no log with alpha")]
     results: list[Finding | Skipped] = []
     for row in known.iter_rows(named=True):
         marks = (row["delivered_ce"] or 0) - (row["delivered_ce_first"] or 0)
@@ -53,8 +55,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
                     Severity.WARNING,
                     Confidence.HIGH,
                     f"Alpha stayed at {row['alpha_last']:.3f} in all {row['samples']:,} samples "
-                    f"while the kernel counted {marks:,} packets with CE.",
-                    "Check the field that the log reads, then prague_update_alpha.",
+                    f"while the sender counted {marks:,} packets with CE.",
+                    "Check the field that the log reads, then the sender's update of alpha.",
                     flow=row["flow"],
                     forward=row["forward"],
                     measures=(

@@ -1,6 +1,7 @@
 """How recorded senders over UDP respond to marks, and the same packets under other feedback."""
 
 import lzma
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from l4strace import pipeline
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding
+from l4strace.rules import l4s207_alpha_stuck as alpha_stuck
 from l4strace.rules import l4s216_reduces_without_marks as without_marks
 from l4strace.rules import l4s308_fallback_cuts_from_packets as classic
 from l4strace.rules.l4s202_no_response_to_ce import RULE
@@ -25,6 +27,8 @@ STEADY = range(2000, 60_000)
 CE = 0x6000
 REPORTED = 0x8000
 ECT0, ECT1 = 2, 1
+PRAGUE = re.compile(rb"(Prague: \d+,\d+,\d+,)\d+")
+"""picoquic's message on alpha: time, ECT(1), CE, 1024 times alpha."""
 LOGS = {
     **dict.fromkeys(("pq1", "pqbleach"), ("sq.qlog.xz", "cq.qlog.xz")),
     **dict.fromkeys(("qg1", "qgbleach"), ("sq.sqlog.xz", "cq.sqlog.xz")),
@@ -106,6 +110,19 @@ def test_other_logs_show_no_reduction_without_a_cause(shared_data: Path, run: st
     evidence = logged(shared_data / "user-space", run)
     assert len(findings(without_marks.RULE, evidence)) == (run == "pq1")
     assert findings(classic.RULE, evidence) == []
+    assert findings(alpha_stuck.RULE, evidence) == []
+
+
+def test_fires_on_a_recorded_log_whose_alpha_does_not_move(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    recorded = shared_data / "user-space/pq1"
+    said = lzma.decompress((recorded / "sq.qlog.xz").read_bytes())
+    (log := tmp_path / "sq.qlog").write_bytes(PRAGUE.sub(rb"\g<1>512", said))
+    read = pipeline.read([str(recorded / "a.pcap.xz"), str(log)], companions=False)
+    (one,) = findings(alpha_stuck.RULE, pipeline.derive(read, strict=True))
+    assert "Alpha stayed at 0.500 in all" in one.message
+    assert "while the sender counted 1,3" in one.message
 
 
 def test_fires_on_a_recorded_classic_sender_under_ect1(shared_data: Path, tmp_path: Path) -> None:
