@@ -16,7 +16,8 @@ Evidence
 `directions.duplicates`, `retransmits` and `packets`; `sources.path` names the input and
 `interfaces_apart_lo_ns` tells whether clocks differ.
 Where nothing in the packets distinguishes a copy from a retransmission (no timestamps, no IP ids, a
-long queue between the interfaces), nearly every data packet counts as retransmitted once.
+long queue between the interfaces, clocks that differ), nearly every data packet counts as
+retransmitted once, and rules on delays and losses do not judge the flow.
 
 When it is wrong
 ----------------
@@ -32,10 +33,15 @@ References
 https://www.wireshark.org/docs/man-pages/editcap.html (option -d)
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
+from l4strace.rules.support import copies
 from l4strace.wording.quantities import count
 
 CODE = "L4S010"
@@ -44,14 +50,6 @@ MIN_COPIES = 10
 """Share and number of copies from which the capture point is ambiguous: a network may double single
 packets. By eye."""
 
-REPEATED_SHARE = 0.45
-"""Part of the packets that repeat earlier ones, from which nearly each is there twice: under
-loss a sender would long have stopped. By eye."""
-MOST_REPEATED = 0.8
-"""Part above which more than five of each are there: no flow passes so many interfaces of a host,
-and what repeats a few packets without end is no copy of a transfer. By eye."""
-MIN_REPEATED = 50
-"""Such packets that are no accident of a short flow: by eye."""
 BY_CLOCKS = "two interfaces show them by clocks that differ (L4S014)"
 BY_ANYTHING = (
     "two interfaces show them more than half a round trip apart (a queue, or clocks that differ), "
@@ -68,17 +66,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _repeated(evidence: Evidence) -> list[Finding | Skipped]:
-    rows = evidence.directions.filter(
-        (pl.col("retransmits") >= MIN_REPEATED)
-        & (pl.col("retransmits") / pl.col("packets")).is_between(REPEATED_SHARE, MOST_REPEATED)
-    )
-    apart = _apart(evidence)
+    apart = copies.by_two_clocks(evidence)
     return [
         Finding(
             CODE,
             Severity.NOTICE,
             Confidence.MEDIUM,
-            f"Nearly every data packet is there twice ({row['retransmits']:,} of "
+            f"{_part(row)} there twice ({row['retransmits']:,} of "
             f"{count(row['packets'], 'packet')} repeat earlier ones): "
             f"{BY_CLOCKS if row['source'] in apart else BY_ANYTHING}. "
             "Retransmissions are not known here.",
@@ -86,21 +80,24 @@ def _repeated(evidence: Evidence) -> list[Finding | Skipped]:
             **direction_of(row),
             measures=(
                 Measure(
-                    "repeated packets", row["retransmits"], "packet", f"below {REPEATED_SHARE:.0%}"
+                    "repeated packets",
+                    row["retransmits"],
+                    "packet",
+                    f"below {copies.REPEATED_SHARE:.0%}",
                 ),
             ),
         )
-        for row in rows.iter_rows(named=True)
+        for row in copies.repeated(evidence).iter_rows(named=True)
     ]
 
 
-def _apart(evidence: Evidence) -> list[int]:
-    """Inputs of which two interfaces have clocks that differ."""
-    return evidence.sources.drop_nulls("interfaces_apart_lo_ns")["source"].to_list()
+def _part(row: dict[str, Any]) -> str:
+    nearly_all = row["retransmits"] >= copies.REPEATED_SHARE * row["packets"]
+    return "Nearly every data packet is" if nearly_all else "Data packets are"
 
 
 def _copies(evidence: Evidence) -> list[Finding | Skipped]:
-    copies = (
+    known = (
         evidence.directions.group_by("source")
         .agg(pl.col("duplicates", "packets").sum(), pl.col("retransmits").fill_null(0).sum())
         .filter(
@@ -111,7 +108,7 @@ def _copies(evidence: Evidence) -> list[Finding | Skipped]:
         .sort("source")
     )
     paths = dict(evidence.sources.select("source", "path").iter_rows())
-    apart = _apart(evidence)
+    apart = copies.by_two_clocks(evidence)
     return [
         Finding(
             CODE,
@@ -127,7 +124,7 @@ def _copies(evidence: Evidence) -> list[Finding | Skipped]:
                 Measure("packets", row["packets"]),
             ),
         )
-        for row in copies.iter_rows(named=True)
+        for row in known.iter_rows(named=True)
     ]
 
 

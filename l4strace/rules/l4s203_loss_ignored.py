@@ -106,7 +106,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if unsure.height:
         reason = f"{count(unsure.height, 'flow direction')}: reordering may explain the losses"
         results.append(Skipped(CODE, reason))
-    return clocks.by_one_clock(evidence, [*results, *unknown])
+    return clocks.measurable(evidence, [*results, *unknown])
 
 
 def _needless(evidence: Evidence) -> pl.DataFrame:

@@ -61,7 +61,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .sort("start_ns")
     )
     found = [_finding(evidence, row) for row in highest.iter_rows(named=True)]
-    return clocks.by_one_clock(evidence, found)
+    return clocks.measurable(evidence, found)
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:

@@ -58,7 +58,7 @@ from l4strace.bottleneck import kinds
 from l4strace.derive import marked, neighbors, one_way
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import paths, subjects
+from l4strace.rules.support import clocks, paths, subjects
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording.measures import OF_ROUNDS, ONE_WAY
 from l4strace.wording.quantities import marking_delay, quantity
@@ -95,7 +95,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         results.append(Skipped(CODE, f"{of}: {why}"))
     elif judged.is_empty():
         results.append(Skipped(CODE, "no flow direction has enough data, seen near its sender"))
-    return results
+    return clocks.measurable(evidence, results)
 
 
 def _findings(evidence: Evidence, known: pl.DataFrame) -> list[Finding]:

@@ -39,7 +39,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import subjects
+from l4strace.rules.support import clocks, subjects
 from l4strace.wording.measures import OF_ROUNDS
 from l4strace.wording.quantities import at_delay, count, milliseconds
 
@@ -66,7 +66,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     unmarked = judged.filter(silent).join(
         subjects.scalable(evidence).with_columns(l4s=pl.lit(True)), on=subjects.KEY, how="left"
     )
-    return [_finding(row) for row in unmarked.iter_rows(named=True)]
+    return clocks.measurable(evidence, [_finding(row) for row in unmarked.iter_rows(named=True)])
 
 
 def _finding(row: dict[str, Any]) -> Finding:

@@ -87,7 +87,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     for row in sorted(known.to_dicts(), key=_median, reverse=True):
         if _median(row)[1] > row["allowed"]:
             queues.setdefault(_queue(row, _key(row) in scalable), []).append(row)
-    return clocks.by_one_clock(evidence, [_finding(*rows) for rows in queues.values()])
+    return clocks.measurable(evidence, [_finding(*rows) for rows in queues.values()])
 
 
 def _queue(row: dict[str, Any], ect1: bool) -> object:

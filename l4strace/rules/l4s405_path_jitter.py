@@ -78,7 +78,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         pl.col("release_us").is_null(), pl.col("shown_us").is_not_null()
     )
     found = [_finding(row) for row in subjects.of_each_path(noisy).iter_rows(named=True)]
-    return clocks.by_one_clock(evidence, found)
+    return clocks.measurable(evidence, found)
 
 
 def _finding(row: dict[str, Any]) -> Finding:

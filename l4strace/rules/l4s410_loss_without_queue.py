@@ -79,7 +79,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     )
     ranked = losing.sort("most", *subjects.DIRECTION, descending=[True, False, False])
     first = ranked.unique(PATH, keep="first", maintain_order=True)
-    return clocks.by_one_clock(evidence, [_finding(row) for row in first.iter_rows(named=True)])
+    return clocks.measurable(evidence, [_finding(row) for row in first.iter_rows(named=True)])
 
 
 def _finding(row: dict[str, Any]) -> Finding:

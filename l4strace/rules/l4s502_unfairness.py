@@ -37,7 +37,7 @@ import polars as pl
 from l4strace.derive.coexistence import HELD_BACK
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import datagrams, subjects
+from l4strace.rules.support import clocks, datagrams, subjects
 from l4strace.wording.quantities import quantity
 
 CODE = "L4S502"
@@ -61,12 +61,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     unequal = pairs.filter(
         (pl.col("jain") < UNFAIR_JAIN) & (pl.col("share") < 0.5) & long & asks_for_more
     )
-    return [
+    found = [
         _finding(evidence, row)
         for row in unequal.iter_rows(named=True)
         if frozenset((row["flow"], row["other_flow"])) not in known
         and not any(datagrams.may_be_fixed(evidence, row[of]) for of in ("flow", "other_flow"))
     ]
+    return clocks.measurable(evidence, found)
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:

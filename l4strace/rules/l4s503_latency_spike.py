@@ -76,7 +76,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .unique(alike, keep="first", maintain_order=True)
     )
     found = [_finding(evidence, row) for row in highest.iter_rows(named=True)]
-    return clocks.by_one_clock(evidence, found)
+    return clocks.measurable(evidence, found)
 
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:

@@ -92,7 +92,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         why = clocks.REASON if phase["source"] in spoiled else ""
         why = why or ("" if _sure(phase) else datagrams.shared(evidence, phase))
         results.append(Skipped(CODE, why, phase["flow"]) if why else _finding(evidence, phase))
-    return results
+    return clocks.measurable(evidence, results)
 
 
 def _wasted(phase: dict[str, Any]) -> bool:

@@ -42,7 +42,7 @@ from l4strace.derive import neighbors
 from l4strace.derive.phases import FULL_SHARE
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import paths, subjects
+from l4strace.rules.support import clocks, paths, subjects
 from l4strace.schema.keys import PATH
 from l4strace.wording.quantities import count, share
 
@@ -63,7 +63,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         rises = [b for a, b in pairwise(phases) if b["capacity_bps"] > a["capacity_bps"]]
         grown = [phases[0], *(p for p in rises if p["changed"] == "capacity")]
         results += [_finding(evidence, phase) for phase in grown if _long(phase)]
-    return results
+    return clocks.measurable(evidence, results)
 
 
 def _long(phase: Phase) -> bool:

@@ -44,6 +44,18 @@ def test_fires_without_vouching_for_copies_by_two_clocks():
         assert ("Others may count as retransmissions" in found.message) is not vouched
 
 
+def test_fires_where_two_clocks_hide_fewer_copies():
+    """Clocks 0.5 s apart: 637 of 1,440 packets, of which 172 were recognized, and nothing said."""
+    directions = frame("directions", duplicates=172, packets=1440, retransmits=637)
+    for apart, count in ((None, 0), (500_000_000, 1)):
+        found = check(
+            evidence(sources=frame("sources", interfaces_apart_lo_ns=apart), directions=directions)
+        )
+        assert [one.message.startswith("Data packets are there twice") for one in found] == (
+            [True] * count
+        )
+
+
 def test_silent_where_a_few_packets_repeat_without_end():
     """A storm of SACK: 1,121 of 1,125, four flows of one capture, were "there twice"."""
     directions = frame("directions", duplicates=0, packets=1125, retransmits=1121)

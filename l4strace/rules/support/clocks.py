@@ -1,4 +1,4 @@
-"""Captures whose clock was set while they ran, or with two clocks: their times mislead."""
+"""Captures whose clock was set while they ran, with two clocks, or with copies: times mislead."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Finding, Skipped
+from l4strace.rules.support import copies
 
 REPEATED = 3
 """Steps backwards that spoil a run: one or two spoil single rounds. By eye."""
@@ -28,18 +29,26 @@ MIXED_NS = 1_000_000
 MIXED = "two interfaces of the capture have clocks that differ (L4S014)"
 
 
-def by_one_clock(
-    evidence: Evidence, results: Sequence[Finding | Skipped]
-) -> list[Finding | Skipped]:
-    """``results`` without findings on delays and losses where a capture has two clocks.
+TWICE = "nearly every packet may be there twice (L4S010)"
 
-    A packet and its acknowledgement are then timed by both, and copies look like retransmissions.
+
+def measurable(evidence: Evidence, results: Sequence[Finding | Skipped]) -> list[Finding | Skipped]:
+    """``results`` without findings on delays and losses where these are not known.
+
+    By two clocks a packet and its acknowledgement are timed by both, and copies look like
+    retransmissions; without what sets copies apart all of them do.
     """
     mixed = evidence.sources.filter(pl.col("interfaces_apart_hi_ns") >= MIXED_NS)["source"]
-    sources = set(mixed)
+    twice = copies.repeated(evidence)
+    reasons = dict.fromkeys(twice.select("source", "flow").rows(), TWICE)
+    whole = dict.fromkeys(mixed, MIXED)
+
+    def why(one: Finding) -> str | None:
+        return whole.get(one.source) or reasons.get((one.source, one.flow))
+
     return [
-        Skipped(one.rule, MIXED, one.flow)
-        if isinstance(one, Finding) and one.source in sources
+        Skipped(one.rule, reason, one.flow)
+        if isinstance(one, Finding) and (reason := why(one))
         else one
         for one in results
     ]

@@ -1,0 +1,32 @@
+"""Directions of which a capture may show nearly every packet twice, as retransmissions."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from l4strace.evidence import Evidence
+
+REPEATED_SHARE = 0.45
+"""Part of the packets that repeat earlier ones, from which nearly each is there twice: under
+loss a sender would long have stopped. By eye."""
+MOST_REPEATED = 0.8
+"""Part above which more than five of each are there: no flow passes so many interfaces of a host,
+and what repeats a few packets without end is no copy of a transfer. By eye."""
+MIN_REPEATED = 50
+"""Such packets that are no accident of a short flow: by eye."""
+
+
+def by_two_clocks(evidence: Evidence) -> list[int]:
+    """Inputs of which two interfaces have clocks that differ."""
+    return evidence.sources.drop_nulls("interfaces_apart_lo_ns")["source"].to_list()
+
+
+def repeated(evidence: Evidence) -> pl.DataFrame:
+    """Rows of `directions` whose retransmissions are copies for the most part, or may be.
+
+    By two clocks a copy comes at any time: where fewer were recognized than not, the rest is none.
+    """
+    again, twice = pl.col("retransmits").fill_null(0), pl.col("duplicates").fill_null(0)
+    nearly_all = (again / pl.col("packets")).is_between(REPEATED_SHARE, MOST_REPEATED)
+    apart = pl.col("source").is_in(by_two_clocks(evidence)) & (again > twice)
+    return evidence.directions.filter((again >= MIN_REPEATED) & (nearly_all | apart))
