@@ -163,3 +163,29 @@ def test_a_queue_stands_in_most_of_the_time_not_in_most_rounds() -> None:
     }
     row = verdict(directions=PRAGUE, rounds=of([200.0] * 120 + [50_000.0] * 80, **times))
     assert row["queue_delay_us"] == 50_000.0
+
+
+def test_an_ack_that_may_be_held_back_shows_no_longer_queue_than_those_beside_it() -> None:
+    """Simulated run s7403-002: delayed ACKs, 40 ms, were a queue of Prague's own."""
+    held = [n % 4 == 1 for n in range(200)]
+    lone = {
+        "rtt_samples": [1 if one else 9 for one in held],
+        "acked_packets": [1 if one else 18 for one in held],
+    }
+    waited = [40_000.0 if one else 400.0 for one in held]
+    other = of([18_000.0] * 200, flow=1)
+
+    def own_queue_us(**columns: object) -> float:
+        made = stack(of(waited, **lone | columns), other)
+        found = queue_features.features(
+            capture(flows=FLOWS, directions=stack(PRAGUE, CUBIC), rounds=made)
+        )
+        return float(found.filter(pl.col("flow") == 0)["classic_own_queue_us"].item())
+
+    prompt = [10_000.0 + us for us in waited]
+    assert own_queue_us(rtt_prompt_max_us=prompt) == pytest.approx(10_300)
+    answered = [None if one else us for one, us in zip(held, prompt, strict=True)]
+    assert own_queue_us(rtt_prompt_max_us=answered) == pytest.approx(400)
+    # Where the receiver answers each packet so, nothing else is known.
+    every = {"rtt_samples": 1, "acked_packets": 1}
+    assert own_queue_us(**every) == pytest.approx(10_300)

@@ -256,3 +256,47 @@ def test_a_short_calm_does_not_end_a_spike(calm: int, count: int) -> None:
     delays = [400.0] * 60 + high + [400.0] * calm + high + [400.0] * (100 - calm)
     found = table(rounds(200, **waits(delays)))
     assert found["rounds"].to_list() == ([40] if count == 1 else [20, 20])
+
+
+def both_ends(delays: list[float], owds: list[float], **columns: object) -> pl.DataFrame:
+    """RTTs that show ``delays`` and one-way delays that show ``owds``, both of all packets."""
+    shown = {
+        "owd_min_us": [0.0, *owds[1:]],
+        "owd_mean_us": owds,
+        "owd_max_us": owds,
+        "sent_packets": 10,
+    }
+    return rounds(len(delays), **(waits(delays) | shown | columns))
+
+
+def test_what_round_trips_show_stays_where_one_way_delays_bear_it_out() -> None:
+    """Of a second capture: the usual one-way delay is 25 ms, as its rounds hold a burst each."""
+    height = [400.0] * 100 + [60e3] * 20 + [400.0] * 80
+    row = table(both_ends(height, [25e3] * 100 + [60e3] * 20 + [25e3] * 80)).row(0, named=True)
+    assert (row["one_way"], row["height_us"], row["usual_us"]) == (True, 60e3, 400.0)
+    # ACKs that came late are no queue of the data.
+    assert table(both_ends(height, [400.0] * 200)).is_empty()
+
+
+def test_flows_that_only_round_trips_show_hit_belong_to_the_event() -> None:
+    """Simulated run s5519-057: what slow start did was "another flow started"."""
+    usual, high = [400.0] * 200, [400.0] * 5 + [200e3] * 30 + [400.0] * 165
+    first = both_ends(high, high)
+    owds = [120e3] * 5 + [200e3] * 30 + [120e3] * 165
+    second = both_ends(
+        high, owds, flow=1, slow_start=[True] * 10 + [False] * 190, inflight_max_packets=400
+    )
+    row = table(first, second).row(0, named=True)
+    assert (row["hit"], row["cause"], row["culprit"]) == ("0, 1", "slow-start", 1)
+    assert table(first, both_ends(usual, owds, flow=1))["hit"].to_list() == ["0"]
+
+
+def test_the_flow_that_waited_longest_decides_whether_it_was_a_burst() -> None:
+    """Simulated run s7403-014: 40 ms of one flow, higher by 3 ms, hid 90 ms of another."""
+    longer = [400.0] * 100 + [60e3] * 9 + [400.0] * 91
+    higher = [400.0] * 100 + [63e3] * 4 + [400.0] * 96
+    assert table(rounds(200, **waits(higher))).is_empty()
+    row = table(rounds(200, **waits(higher)), rounds(200, flow=1, **waits(longer))).row(
+        0, named=True
+    )
+    assert (row["height_us"], row["hit"]) == (63e3, "0, 1")

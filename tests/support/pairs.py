@@ -22,8 +22,11 @@ RECEIVED = {"L4S403"}
 OF_ONE_CAPTURE = {"L4S006", "L4S407"}
 """Faults of the receiver's capture itself, and what shows where packets arrive."""
 
-OF_A_PATH = {"L4S503"}
-"""An event of all flows of a path is said of one of them: of the one that it hit hardest."""
+OF_A_PATH = {"L4S404", "L4S503"}
+"""An event, or the queue, of all flows of a path is said of one: of the one that waits longest."""
+
+TIMED_BY_BOTH = {"L4S204", "L4S503"}
+"""Waits of packets that no ACK timed: a second capture may show more of them, and never fewer."""
 
 EXPLAINED = {"L4S102": "L4S105", "L4S113": "L4S104"}
 """What the receiver alone leaves open, and the fault of the path that both ends show."""
@@ -45,7 +48,7 @@ def contradictions(sender: Path, receiver: Path) -> list[str]:
     more = [
         f"{one}: at both ends, not at the sender"
         for one in both.found - near.found
-        if one[0] not in NEEDS_BOTH | RECEIVED
+        if one[0] not in NEEDS_BOTH | RECEIVED | TIMED_BY_BOTH
         and not (one[0] in OF_ONE_CAPTURE and one in far.found)
     ]
     refuted = [

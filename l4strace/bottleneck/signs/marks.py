@@ -305,8 +305,7 @@ def ect1_early(d: Direction, n: Neighbors) -> Shown:
     "marks of ECT(1) traffic begin {at} of queue delay (threshold {threshold})",
 )
 def ect1_marked(d: Direction, n: Neighbors) -> Shown:
-    begin = _worded(d, at_most(n.mark_delay_us, d.mark_limit_us))
-    return begin & at_least(n.marks, MIN_MARKS)
+    return _early(d, n.mark_delay_us, d.mark_limit_us) & at_least(n.marks, MIN_MARKS)
 
 
 @sign_beside(

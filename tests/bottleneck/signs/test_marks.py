@@ -137,6 +137,8 @@ BESIDE = {"slots": 50, "marked_slots": 20, "marks": 40}
     ("sign", "own", "shown", "denied"),
     [
         (marks.ect1_marked, LIMIT, {"mark_delay_us": 9e2}, {"mark_delay_us": 4e3}),
+        # s5519-029: fq_codel with a target of 10 ms at 3 Mbit/s was an L4S AQM at both ends.
+        (marks.ect1_marked, SLOW, {"mark_delay_us": 4e3}, {"mark_delay_us": 5.5e3}),
         (
             marks.far_apart,
             LIMIT | {"marking_delay_us": 1e3},

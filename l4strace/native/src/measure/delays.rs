@@ -43,6 +43,8 @@ pub struct Way {
 pub struct Delay {
     pub us: Option<f64>,
     pub one_way: bool,
+    /// By round trips, whatever one-way delays show.
+    pub rtt_us: Option<f64>,
 }
 
 /// Rounds of a direction near the sender, without those of single packets that no full window sent: their
@@ -114,7 +116,8 @@ pub fn delays(rounds: &Rounds<'_>, rows: &[usize], way: &Way, base_us: Option<f6
         |at, sample, beside| {
             let largest = sample.largest(beside, base_us, BESIDE_RTT);
             let largest = largest.filter(|_| !held_by_a_hole(rounds, rows, at));
-            found[at].us = most(largest, sacked(rounds, rows, at, base_us, way.merged));
+            found[at].rtt_us = most(largest, sacked(rounds, rows, at, base_us, way.merged));
+            found[at].us = found[at].rtt_us;
         },
     );
     if rows.iter().all(|row| rounds.owd_max_us.get(*row).is_none()) {
@@ -127,7 +130,7 @@ pub fn delays(rounds: &Rounds<'_>, rows: &[usize], way: &Way, base_us: Option<f6
         |row| owd(rounds, row),
         |at, sample, beside| {
             if let Some(us) = sample.largest(beside, base, BESIDE_OWD) {
-                found[at] = Delay { us: Some(us), one_way: true };
+                found[at] = Delay { us: Some(us), one_way: true, ..found[at] };
             }
         },
     );

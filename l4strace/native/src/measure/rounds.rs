@@ -79,6 +79,12 @@ impl Rounds<'_> {
         self.inflight_max_packets.get(row).map(f64::from)
     }
 
+    /// Its only ACK, and of one packet, may be one that the receiver held back.
+    pub fn may_be_held(&self, row: usize) -> bool {
+        let one = self.rtt_samples.get(row) == Some(1) && self.acked_packets.or_zero(row) <= 1;
+        one && self.rtt_prompt_max_us.get(row).is_none()
+    }
+
     /// Marked packets: fed back, else seen here; classic ECE means one or more.
     pub fn marks(&self, row: usize) -> u32 {
         let echoed = || self.ece_acks.get(row).map(|acks| u32::from(acks > 0));

@@ -1,6 +1,6 @@
 //! Stretches of time in which delays of a path were far above the usual ones: see `derive/spikes.py`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::delays::{bases, counted, delays, Delay, Way};
 use super::numbers::{median, most, weighted_median};
@@ -53,7 +53,7 @@ pub struct Spike {
     pub starter: Option<Starter>,
     /// What the flows of the path had in flight until its end: the most of each, added up.
     pub flight_packets: u64,
-    /// For how long packets of the hardest hit direction waited beyond the limit.
+    /// For how long packets of one direction waited beyond the limit, at the most.
     above_ns: i64,
 }
 
@@ -77,7 +77,9 @@ pub fn spikes(rounds: &Rounds<'_>, directions: &[Direction], ways: &[Way]) -> Ve
         if enough && carried >= MIN_ROUNDS as u64 {
             if rows.iter().any(|row| high(rounds, *row, bases[of])) {
                 let delays = delays(rounds, &rows, &ways[of], bases[of]);
-                peaks.extend(peaks_of(rounds, of, direction.at, &rows, &delays));
+                let own = Own { rounds, of, at: direction.at, rows: &rows, delays: &delays };
+                peaks.extend(own.peaks());
+                peaks.extend(own.peaks_of_trips());
             }
             flows.push(Flow::new(rounds, of, direction, &rows, carried));
         }
@@ -88,8 +90,7 @@ pub fn spikes(rounds: &Rounds<'_>, directions: &[Direction], ways: &[Way]) -> Ve
         let at = peaks[0].at;
         let flows =
             &flows[flows.partition_point(|flow| flow.at < at)..flows.partition_point(|flow| flow.at <= at)];
-        let mut found = joined(rounds, peaks);
-        found.retain(|spike| spike.above_ns >= MIN_LENGTH_NS);
+        let mut found = events(rounds, peaks);
         count_losses(rounds, directions, flows, &mut found);
         for spike in &mut found {
             spike.starter = starter(rounds, directions, flows, spike);
@@ -101,6 +102,7 @@ pub fn spikes(rounds: &Rounds<'_>, directions: &[Direction], ways: &[Way]) -> Ve
 }
 
 /// A round that belongs to a spike.
+#[derive(Clone, Debug, Default)]
 struct Peak {
     at: u32,
     of: usize,
@@ -109,6 +111,8 @@ struct Peak {
     above_ns: i64,
     us: f64,
     one_way: bool,
+    /// Round trips show it, one-way delays only how high it is.
+    of_trips: bool,
     usual_us: f64,
     usual_burst: Option<f64>,
 }
@@ -120,29 +124,78 @@ fn high(rounds: &Rounds<'_>, row: usize, base_us: Option<f64>) -> bool {
     above_us.is_some_and(|us| us > ABOVE_US / 2.0) || rounds.owd_max_us.get(row).is_some()
 }
 
-fn peaks_of(rounds: &Rounds<'_>, of: usize, at: u32, rows: &[usize], delays: &[Delay]) -> Vec<Peak> {
-    let Some(usual_us) = usual_us(rounds, rows, delays) else { return Vec::new() };
-    let limit_us = limit_us(usual_us);
-    if delays.iter().filter_map(|delay| delay.us).all(|us| us <= limit_us) {
-        return Vec::new();
+/// Rounds of one direction with their delays.
+struct Own<'a> {
+    rounds: &'a Rounds<'a>,
+    of: usize,
+    at: u32,
+    rows: &'a [usize],
+    delays: &'a [Delay],
+}
+
+impl Own<'_> {
+    fn peaks(&self) -> Vec<Peak> {
+        let Some(usual_us) = usual_us(self.rounds, self.rows, self.delays, |delay| delay.us) else {
+            return Vec::new();
+        };
+        let limit_us = limit_us(usual_us);
+        let above = |i: usize| {
+            let Delay { us, one_way, .. } = self.delays[i];
+            let us = us.filter(|us| *us > limit_us)?;
+            let above_ns = above_ns(self.rounds, self.rows[i], one_way, us - limit_us);
+            Some(Peak { us, one_way, ..self.peak(i, above_ns, usual_us) })
+        };
+        self.with_bursts((0..self.rows.len()).filter_map(above).collect())
     }
-    let bursts = rows.iter().filter_map(|row| rounds.burst_bytes.get(*row));
-    let usual_burst = median(&mut bursts.map(f64::from).collect::<Vec<_>>());
-    let peak = |(row, delay): (&usize, &Delay)| {
-        let (row, start_ns, one_way) = (*row, rounds.start_ns.or_zero(*row), delay.one_way);
-        let us = delay.us.filter(|us| *us > limit_us)?;
-        let above_ns = above_ns(rounds, row, one_way, us - limit_us);
-        Some(Peak { at, of, row, start_ns, above_ns, us, one_way, usual_us, usual_burst })
-    };
-    rows.iter().zip(delays).filter_map(peak).collect()
+
+    /// Where one-way delays are known: what stands out of the round trips, and of which they bear out the height.
+    ///
+    /// Packets of a round that wait are in its one-way delays; their ACKs come in it or in the next round.
+    fn peaks_of_trips(&self) -> Vec<Peak> {
+        if self.delays.iter().all(|delay| !delay.one_way) {
+            return Vec::new();
+        }
+        let Some(usual_us) = usual_us(self.rounds, self.rows, self.delays, |delay| delay.rtt_us) else {
+            return Vec::new();
+        };
+        let limit_us = limit_us(usual_us);
+        let one_way = |i: usize| self.delays[i].us.filter(|_| self.delays[i].one_way);
+        let above = |i: usize| {
+            let rtt_us = self.delays[i].rtt_us.filter(|us| *us > limit_us)?;
+            let us = most(one_way(i), i.checked_sub(1).and_then(one_way)).filter(|us| *us > limit_us)?;
+            let above_ns = above_ns(self.rounds, self.rows[i], false, rtt_us - limit_us);
+            Some(Peak { us, one_way: true, of_trips: true, ..self.peak(i, above_ns, usual_us) })
+        };
+        self.with_bursts((0..self.rows.len()).filter_map(above).collect())
+    }
+
+    fn peak(&self, i: usize, above_ns: i64, usual_us: f64) -> Peak {
+        let (row, start_ns) = (self.rows[i], self.rounds.start_ns.or_zero(self.rows[i]));
+        Peak { at: self.at, of: self.of, row, start_ns, above_ns, usual_us, ..Peak::default() }
+    }
+
+    /// With the usual burst of the direction.
+    fn with_bursts(&self, mut peaks: Vec<Peak>) -> Vec<Peak> {
+        if !peaks.is_empty() {
+            let bursts = self.rows.iter().filter_map(|row| self.rounds.burst_bytes.get(*row));
+            let usual_burst = median(&mut bursts.map(f64::from).collect::<Vec<_>>());
+            peaks.iter_mut().for_each(|peak| peak.usual_burst = usual_burst);
+        }
+        peaks
+    }
 }
 
 /// What most rounds stay at; where that is exceeded for most of the time, as rounds through a long queue are few,
 /// what most of the time stays at.
-fn usual_us(rounds: &Rounds<'_>, rows: &[usize], delays: &[Delay]) -> Option<f64> {
-    let timed = |(row, delay): (&usize, &Delay)| Some((delay.us?, rounds.length_ns(*row) as f64));
+fn usual_us(
+    rounds: &Rounds<'_>,
+    rows: &[usize],
+    delays: &[Delay],
+    us: impl Fn(&Delay) -> Option<f64>,
+) -> Option<f64> {
+    let timed = |(row, delay): (&usize, &Delay)| Some((us(delay)?, rounds.length_ns(*row) as f64));
     let of_time_us = weighted_median(rows.iter().zip(delays).filter_map(timed).collect());
-    let of_rounds_us = median(&mut delays.iter().filter_map(|delay| delay.us).collect::<Vec<_>>())?;
+    let of_rounds_us = median(&mut delays.iter().filter_map(&us).collect::<Vec<_>>())?;
     Some(of_time_us.filter(|us| *us > limit_us(of_rounds_us)).unwrap_or(of_rounds_us))
 }
 
@@ -170,9 +223,31 @@ fn above_ns(rounds: &Rounds<'_>, row: usize, one_way: bool, beyond_us: f64) -> i
     (length_ns.min(took_ns) * beyond_us / spread_us) as i64
 }
 
-/// Peaks of all flows of a path as the spikes that they belong to.
+/// Spikes of a path, by time. A second capture adds to what the sender shows: events that only round trips show stand
+/// beside the others, and the flows that these hit belong to them, too.
+fn events(rounds: &Rounds<'_>, peaks: &[Peak]) -> Vec<Spike> {
+    let (of_trips, others): (Vec<Peak>, Vec<Peak>) = peaks.iter().cloned().partition(|peak| peak.of_trips);
+    let mut found = joined(rounds, &others);
+    let meets = |one: &Spike, other: &Spike| {
+        one.start_ns <= other.end_ns.saturating_add(JOIN_NS)
+            && other.start_ns <= one.end_ns.saturating_add(JOIN_NS)
+    };
+    for one in joined(rounds, &of_trips) {
+        match found.iter_mut().find(|other| meets(&one, other)) {
+            Some(same) => same.hit.extend(one.hit),
+            None => found.push(one),
+        }
+    }
+    found.sort_by_key(|spike| spike.start_ns);
+    found
+}
+
+/// Peaks of all flows of a path as the spikes that they belong to, unless they are bursts.
 fn joined(rounds: &Rounds<'_>, peaks: &[Peak]) -> Vec<Spike> {
     let mut found = Vec::new();
+    if peaks.is_empty() {
+        return found;
+    }
     let (mut first, mut reached) = (0, i64::MIN);
     for (i, peak) in peaks.iter().enumerate() {
         if i > first && peak.start_ns.saturating_sub(reached) > JOIN_NS {
@@ -182,6 +257,7 @@ fn joined(rounds: &Rounds<'_>, peaks: &[Peak]) -> Vec<Spike> {
         reached = reached.max(rounds.end_ns.or_zero(peak.row));
     }
     found.push(spike(rounds, &peaks[first..]));
+    found.retain(|spike| spike.above_ns >= MIN_LENGTH_NS);
     found
 }
 
@@ -199,7 +275,7 @@ fn spike(rounds: &Rounds<'_>, peaks: &[Peak]) -> Spike {
         one_way: highest.one_way,
         start_ns: peaks[0].start_ns,
         end_ns: peaks.iter().map(|peak| peak.start_ns + peak.above_ns).max().unwrap_or(0),
-        above_ns: peaks.iter().filter(|peak| peak.of == highest.of).map(|peak| peak.above_ns).sum(),
+        above_ns: longest_ns(peaks),
         first_frame: rows().filter_map(|row| rounds.first_frame.get(row)).min(),
         last_frame: rows().filter_map(|row| rounds.last_frame.get(row)).max(),
         rounds: peaks.len() as u32,
@@ -207,6 +283,13 @@ fn spike(rounds: &Rounds<'_>, peaks: &[Peak]) -> Spike {
         bursty: burst.zip(usual_burst).is_some_and(|(most, usual)| f64::from(most) > BURST_RATIO * usual),
         ..Spike::default()
     }
+}
+
+/// The longest that packets of one direction waited beyond the limit: the one that waited most may be a burst beside it.
+fn longest_ns(peaks: &[Peak]) -> i64 {
+    let mut lengths: BTreeMap<usize, i64> = BTreeMap::new();
+    peaks.iter().for_each(|peak| *lengths.entry(peak.of).or_default() += peak.above_ns);
+    lengths.into_values().max().unwrap_or(0)
 }
 
 /// A direction whose rounds count.

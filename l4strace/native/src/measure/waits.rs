@@ -8,7 +8,7 @@
 //! be the smallest of their rounds: there RTTs stay.
 
 use super::full::QUEUE_US;
-use super::numbers::most;
+use super::numbers::{least, most};
 use super::rounds::{Codepoint, Direction, Limit, Rounds};
 
 /// Rounds, and part of all, that count as a direction's start. By eye: slow start from a window of 10
@@ -179,6 +179,9 @@ pub fn directed(
             ..Round::default()
         });
     }
+    if !one_way {
+        bound_late_answers(rounds, &rows, &mut made);
+    }
     look_back(&mut made, known);
     let owd_floor = || Some(known.base_us? + known.owd_floor_us? - known.owd_base_us?);
     Directed {
@@ -234,6 +237,27 @@ fn by_owd(rounds: &Rounds<'_>, before: usize, known: &Known) -> Delays {
         rtt_min_us: rtt(rounds.owd_min_us.get(before)),
         rtt_max_us: rtt(rounds.owd_max_us.get(before)),
         marked_rtt_us: rtt(rounds.marked_owd_min_us.get(before)),
+    }
+}
+
+/// The only ACK of a round, and of one packet, may be one that the receiver held back (RFC 1122 section 4.2.3.2): it shows
+/// no longer queue than the nearest rounds with other ACKs.
+fn bound_late_answers(rounds: &Rounds<'_>, rows: &[usize], made: &mut [Round]) {
+    let late: Vec<bool> = rows.iter().map(|row| rounds.may_be_held(*row)).collect();
+    let mut after: Vec<Option<f64>> = vec![None; made.len()];
+    let mut next = None;
+    for i in (0..made.len()).rev() {
+        after[i] = next;
+        next = made[i].queue_us.get().filter(|_| !late[i]).or(next);
+    }
+    let mut before = None;
+    for (i, round) in made.iter_mut().enumerate() {
+        let us = round.queue_us.get();
+        if late[i] {
+            round.queue_us = least(us, most(before, after[i])).filter(|_| us.is_some()).into();
+        } else {
+            before = us.or(before);
+        }
     }
 }
 
