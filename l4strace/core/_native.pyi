@@ -20,6 +20,10 @@ class ArrowTable:
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
     def __len__(self) -> int: ...
+    def constants(self) -> ArrowTable | None:
+        """One row: columns that hold the same number in every row, kept once; None without any."""
+    def varying(self) -> ArrowTable:
+        """The other columns."""
 
 class Batches(Iterator[ArrowTable]):
     """Rows of one capture in batches, some empty; ``progress`` is (bytes read, bytes in all)."""

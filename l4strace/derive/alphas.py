@@ -11,6 +11,7 @@ evidence is added up. What remains open stays in the bounds.
 from __future__ import annotations
 
 import polars as pl
+import polars.selectors as cs
 
 from l4strace.core import _native
 from l4strace.derive import neighbors
@@ -59,7 +60,8 @@ def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
     with the likely clock do: at 0 from 5.15 on, else at 1. Without a handshake it may have any
     value at first: `alpha` is the middle of the bounds.
     """
-    found = pl.DataFrame(_native.alphas(plain.rechunk(), _builds(capture)))
+    replayed = plain.select(*KEY, cs.starts_with("alpha")).rechunk()
+    found = pl.DataFrame(_native.alphas(replayed, _builds(capture)))
     # Only where counters of AccECN feed both clocks; a controller over UDP has its own alpha.
     of_tcp = pl.col("alpha_25ms").is_not_null()
     told = [

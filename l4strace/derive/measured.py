@@ -32,10 +32,17 @@ def measured(capture: Capture) -> _native.Measured:
     return _made(capture, directions.collect().rechunk())
 
 
+def _filled(rounds: pl.DataFrame) -> pl.DataFrame:
+    """``rounds`` without numbers that no row has: to hand these over takes the room of all rows."""
+    nulls = rounds.null_count().row(0, named=True)
+    empty = (name for name, count in nulls.items() if rounds.height and count == rounds.height)
+    return rounds.drop(name for name in empty if rounds.schema[name].is_numeric())
+
+
 def _made(capture: Capture, directions: pl.DataFrame) -> _native.Measured:
     senders = datagrams.directions(capture).select(*KEY, "at").rechunk()
     over_udp = capture.udp_rounds.select(*KEY, *SENT).rechunk(), senders
-    rounds = capture.rounds.rechunk()
+    rounds = _filled(capture.rounds).rechunk()
     try:
         return _native.Measured(rounds, directions, *over_udp)
     except ValueError:  # those of a direction do not stand together

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from l4strace import console
+from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
 from l4strace.ingest import host_file, reported, tracked, translated, untrusted
@@ -87,7 +88,7 @@ def _with_stats(capture: Capture, rows: list[dict[str, Any]]) -> Capture:
 def _tables(packets: Tracked) -> Capture:
     if not packets.tables:
         return _capture({})
-    frames = translated.once({name: pl.DataFrame(t) for name, t in packets.tables.items()})
+    frames = translated.once({name: _frame(table) for name, table in packets.tables.items()})
     # The tracker's running estimate is for `watch`: the queue delay needs the whole run.
     frames["rounds"] = frames["rounds"].drop("queue_delay_us")
     shown = dict(enumerate(packets.inputs.captures))
@@ -103,6 +104,17 @@ def _tables(packets: Tracked) -> Capture:
         udp_flows=flows.filter(~ours),
         # Most columns of `rounds` need feedback, and would take ten times the memory.
         udp_rounds=TABLES["rounds"].conform(sent).select(sent.columns),
+    )
+
+
+def _frame(table: _native.ArrowTable) -> pl.DataFrame:
+    """The rows of ``table``. Polars, too, keeps a number that all of them share only once."""
+    varying, constants = pl.DataFrame(table.varying()), table.constants()
+    if constants is None:
+        return varying
+    same = pl.DataFrame(constants)
+    return varying.with_columns(
+        pl.lit(column[0], dtype=column.dtype).alias(column.name) for column in same
     )
 
 

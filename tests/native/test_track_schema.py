@@ -8,6 +8,7 @@ import pytest
 
 from l4strace.core import _native
 from l4strace.schema import TABLES
+from tests.support.bench import workloads
 
 CAPTURE_TABLES = ("sources", "flows", "directions", "rounds", "paths", "stats")
 
@@ -27,6 +28,24 @@ def test_columns_and_types_are_as_declared(name: str, tmp_path: Path) -> None:
     assert not ADDED.get(name, set()) - set(declared)
     measured = {c: dtype for c, dtype in declared.items() if c not in ADDED.get(name, ())}
     assert table.schema == measured
+
+
+def test_a_number_that_all_rows_share_is_kept_once(tmp_path: Path) -> None:
+    path = tmp_path / "clean.pcap"
+    path.write_bytes(workloads.captured("accecn-clean/sender.pcap.xz"))
+    table = _native.track([str(path)])["rounds"]
+    whole, varying, constants = map(
+        pl.DataFrame, (table, table.varying(), table.constants() or pytest.fail("no constants"))
+    )
+    assert whole.height == varying.height == len(table) > 256
+    assert constants.height == 1
+    assert sorted(whole.columns) == sorted(varying.columns + constants.columns)
+    assert {"round_trips", "owd_mean_us"} <= set(constants.columns)
+    for column in whole:
+        kept = constants if column.name in constants.columns else varying
+        assert column.eq_missing(kept[column.name]).all(), column.name
+    numbers = (column for column in varying if column.dtype.is_numeric())
+    assert all(column.n_unique() > 1 for column in numbers if column.name != "source")
 
 
 def test_progress_can_end_the_reading(tmp_path: Path) -> None:

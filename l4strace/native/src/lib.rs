@@ -7,6 +7,7 @@ pub mod decode;
 pub mod digest;
 pub mod evidence_packets;
 pub mod followed;
+pub mod maybe;
 pub mod measure;
 pub mod numbered;
 pub mod packet;

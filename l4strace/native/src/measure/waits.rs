@@ -10,6 +10,7 @@
 use super::full::QUEUE_US;
 use super::numbers::{least, most};
 use super::rounds::{Codepoint, Direction, Limit, Rounds};
+use crate::maybe::Maybe;
 
 /// Rounds, and part of all, that count as a direction's start. By eye: slow start from a window of 10
 /// (RFC 6928) to 1,000 packets takes seven rounds, and its queue drains in a few more.
@@ -65,28 +66,6 @@ impl Directed {
     }
 }
 
-/// A delay (us), if there is one: half as large as an `Option`, as rounds are many.
-#[derive(Clone, Copy, Debug)]
-pub struct Us(f64);
-
-impl Us {
-    pub fn get(self) -> Option<f64> {
-        Some(self.0).filter(|us| !us.is_nan())
-    }
-}
-
-impl Default for Us {
-    fn default() -> Us {
-        Us(f64::NAN)
-    }
-}
-
-impl From<Option<f64>> for Us {
-    fn from(us: Option<f64>) -> Us {
-        us.map_or_else(Us::default, Us)
-    }
-}
-
 /// A round; delays are above the base.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Round {
@@ -104,20 +83,20 @@ pub struct Round {
     /// It follows the start of its direction.
     pub steady: bool,
     pub phase: Option<u32>,
-    pub queue_us: Us,
-    pub rtt_min_us: Us,
-    pub rtt_max_us: Us,
+    pub queue_us: Maybe,
+    pub rtt_min_us: Maybe,
+    pub rtt_max_us: Maybe,
     /// Delay of the packets that SACK reports.
-    pub sacked_us: Us,
+    pub sacked_us: Maybe,
     /// Smallest delay at which an ACK reported a mark.
-    pub marking_us: Us,
+    pub marking_us: Maybe,
     /// Largest delay of the round and the two before it: loss shows a round trip after the queue that
     /// dropped the packet.
-    pub top_us: Us,
+    pub top_us: Maybe,
     /// That of the packets that SACK reports there: they waited right behind what was lost, and the
     /// receiver answers each at once (RFC 5681 section 4.2). The packet before a hole is answered late,
     /// as the one after it is missing. Where only one of the two is known it is both.
-    pub at_loss_us: Us,
+    pub at_loss_us: Maybe,
 }
 
 impl Round {
@@ -277,7 +256,7 @@ fn look_back(made: &mut [Round], known: &Known) {
     let mut last = [(None, None); 2];
     for round in made {
         let marking_us = if shown { round.marking_us } else { round.queue_us };
-        round.marking_us = if round.marked() { marking_us } else { Us::default() };
+        round.marking_us = if round.marked() { marking_us } else { Maybe::default() };
         let own = above(round.rtt_max_us.get(), known.base_us);
         // What is faster than the empty path overtook others, and waited for nothing.
         let behind = round.sacked_us.get().filter(|us| *us > -QUEUE_US).map(|us| us.max(0.0));

@@ -89,6 +89,16 @@ impl Given {
         Ok(Column::new(column.values(), present))
     }
 
+    /// The same; where there is no such column, nothing is present.
+    pub fn known<T: ArrowPrimitiveType>(&self, name: &str) -> PyResult<Column<'_, T::Native>> {
+        let is_there = self.chunk()?.column_by_name(name).is_some();
+        if is_there {
+            self.whole::<T>(name)
+        } else {
+            Ok(Column::default())
+        }
+    }
+
     /// Whether each row of a column is true; null is not.
     pub fn flags<'a>(&'a self, name: &str) -> PyResult<Vec<bool>> {
         let present = |batch: &'a RecordBatch| {

@@ -181,11 +181,11 @@ fn scores(steps: Given, directions: Given) -> PyResult<ArrowTable> {
 
 /// Columns of alpha by both clocks; `bound` is empty, `_lo` or `_hi`.
 pub fn clocks<'a>(rounds: &'a Given, bound: &str) -> PyResult<Clocks<'a>> {
-    let column = |clock: &str| rounds.whole::<Float64Type>(&format!("{clock}{bound}"));
+    let column = |clock: &str| rounds.known::<Float64Type>(&format!("{clock}{bound}"));
     Ok([column("alpha")?, column("alpha_25ms")?])
 }
 
 pub fn updates(rounds: &Given) -> PyResult<[Column<'_, u32>; 2]> {
-    let column = |name| rounds.whole::<UInt32Type>(name);
+    let column = |name| rounds.known::<UInt32Type>(name);
     Ok([column("alpha_updates")?, column("alpha_25ms_updates")?])
 }

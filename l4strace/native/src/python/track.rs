@@ -32,8 +32,8 @@ fn track<'py>(
     let inputs: Vec<Input> = paths.into_iter().map(Input::Path).collect();
     let threads = threads.map_or_else(Threads::default, Threads::most);
     let mut watcher = Progress { function: progress, last: None, wanted: true };
-    let run = native(py, || run(&inputs, threads, &mut watcher))?;
-    let tables = caught(|| tables::all(py, &run, threads.most));
+    let mut run = native(py, || run(&inputs, threads, &mut watcher))?;
+    let tables = caught(|| tables::all(py, &mut run, threads.most));
     py.detach(|| room::drop_all(run));
     tables
 }

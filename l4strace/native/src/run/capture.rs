@@ -16,13 +16,16 @@ pub struct Capture {
     pub clock: Offset,
     /// Two of its interfaces whose clocks differ.
     pub apart: Option<Apart>,
-    /// One-way delays by row of the tracker's rounds, then of those over UDP; empty when the capture was not paired.
+    /// One-way delays by row of the tracker's rounds; empty when the capture was not paired.
     pub delays: Vec<Option<RoundDelay>>,
+    /// The same of rounds over UDP.
+    pub udp_delays: Vec<Option<RoundDelay>>,
 }
 
 impl Capture {
     pub fn new(info: SourceInfo, read: Stats, tracker: Tracker, udp: UdpFlows) -> Self {
-        Capture { info, read, tracker, udp, clock: Offset::default(), apart: None, delays: Vec::new() }
+        let (delays, udp_delays) = Default::default();
+        Capture { info, read, tracker, udp, clock: Offset::default(), apart: None, delays, udp_delays }
     }
 
     /// Its conversations, for numbering them over all captures.

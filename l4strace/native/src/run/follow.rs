@@ -61,7 +61,7 @@ impl<R: Read> Follower<R> {
 
     /// Tracks what was added since the last call. Flows are those of all calls so far; rounds only those
     /// that ended since [`Follower::forget_rounds`], so that memory does not grow with time.
-    pub fn poll(&mut self) -> Result<&Run, ReadError> {
+    pub fn poll(&mut self) -> Result<&mut Run, ReadError> {
         self.read_on()?;
         let capture = &mut self.run.captures[0];
         capture.tracker.flush();
@@ -79,7 +79,7 @@ impl<R: Read> Follower<R> {
         self.run.numbers[0] = serials.into_iter().map(|serial| serial + before(serial)).collect();
         self.run.udp_numbers[0] =
             capture.udp.kept().map(|flow| begun[flow.serial as usize] + flow.serial).collect();
-        Ok(&self.run)
+        Ok(&mut self.run)
     }
 
     /// Drops the rounds that the last poll showed.

@@ -35,7 +35,8 @@ pub fn pair<W: Watcher>(
         }
     }
     let Pairing { clocks, paths, delays } = pairer.finish();
-    for ((capture, clock), delays) in captures.iter_mut().zip(clocks).zip(delays) {
+    for ((capture, clock), mut delays) in captures.iter_mut().zip(clocks).zip(delays) {
+        capture.udp_delays = delays.split_off(capture.tracker.rounds.len().min(delays.len()));
         capture.delays = delays;
         capture.shift(clock);
     }

@@ -90,7 +90,7 @@ fn both_ends_are_one_run_on_one_clock() {
     assert_eq!(talk.iter().filter(lost).count(), 1);
     let arrived: Vec<Tcp> = talk.iter().filter(|tcp| !lost(tcp)).copied().collect();
     let inputs = [memory("near", pcap(&talk, near)), memory("far", pcap(&arrived, far))];
-    let run = run(&inputs, Threads::most(1), &mut ()).expect("both can be read");
+    let mut run = run(&inputs, Threads::most(1), &mut ()).expect("both can be read");
     assert_eq!(run.numbers, [[0], [0]]);
     let [forward, back] = &run.paths[..] else { panic!("{:?}", run.paths) };
     assert_eq!((forward.near, forward.far, forward.matched, forward.lost), (0, 1, 401, 1));
@@ -100,8 +100,15 @@ fn both_ends_are_one_run_on_one_clock() {
     assert_eq!(run.captures[1].info.first_ns, Some(1_000_010 * MS));
     let firsts: Vec<i64> = run.flows().iter().map(|v| v.flow.first_ns).collect();
     assert_eq!(firsts, [1_000_000 * MS, 1_000_010 * MS]);
-    let flows = run.flows();
-    assert!(run.rounds(&flows).iter().any(|r| r.delay.is_some_and(|d| d.max_us == 0.0)));
+    let (count, mut places, mut delays) = (run.count_rounds(), Vec::new(), Vec::new());
+    run.take_rounds(3, |rounds| {
+        assert!(rounds.len() <= 3);
+        places.extend(rounds.iter().map(|r| (r.source, r.number, !r.row.forward, r.row.round)));
+        delays.extend(rounds.iter().filter_map(|r| r.delay).map(|d| d.max_us));
+    });
+    assert!(places.is_sorted() && places.len() == count);
+    assert!(delays.contains(&0.0));
+    assert_eq!(run.count_rounds(), 0);
 }
 
 #[test]

@@ -4,7 +4,9 @@ use super::capture::Capture;
 use super::udp_vantage::Orders;
 use super::Run;
 use crate::pair::RoundDelay;
-use crate::track::{reflected, Direction, Flow, Initiator, Limit, Mode, RoundRow, UdpFlow, Vantage};
+use crate::track::{
+    reflected, Direction, Flow, Initiator, Leaving, Limit, Mode, RoundRow, Rows, UdpFlow, Vantage,
+};
 
 /// One conversation in one capture.
 pub struct FlowView<'a> {
@@ -45,6 +47,7 @@ pub enum Feedback {
 }
 
 /// One round.
+#[derive(Clone, Copy)]
 pub struct RoundView<'a> {
     pub source: u16,
     pub number: u32,
@@ -76,7 +79,7 @@ impl Run {
         let mut flows: Vec<UdpView<'_>> = captures
             .flat_map(|((capture, numbers), source)| {
                 let kept = capture.udp.kept().zip(numbers);
-                let mut rest = capture.delays.get(capture.tracker.rounds.len()..).unwrap_or_default();
+                let mut rest = &capture.udp_delays[..];
                 kept.map(move |(flow, &number)| {
                     let rows = [0, 1].map(|side| flow.reported(side).count()).iter().sum();
                     let delays;
@@ -93,34 +96,84 @@ impl Run {
         flows
     }
 
-    /// By capture, number, direction and round; `flows` as [`Run::flows`] gives them. Of UDP too, where its
-    /// receivers report in clear.
-    pub fn rounds<'a>(&'a self, flows: &[FlowView<'_>]) -> Vec<RoundView<'a>> {
+    /// Rows of all rounds.
+    pub fn count_rounds(&self) -> usize {
+        let tcp: usize = self.captures.iter().map(|capture| capture.tracker.rounds.len()).sum();
+        tcp + self.udp_flows().iter().map(|flow| flow.rounds().count()).sum::<usize>()
+    }
+
+    /// All rounds, of UDP too where its receivers report in clear: by capture, number, direction and round, up to
+    /// `most` for each call. Those of TCP are gone then: their memory goes as far as no other round shares it.
+    pub fn take_rounds(&mut self, most: usize, mut each: impl FnMut(&[RoundView<'_>])) {
+        let known = self.feedback();
+        let rows = self.captures.iter_mut().map(|capture| std::mem::take(&mut capture.tracker.rounds));
+        let rows: Vec<Rows> = rows.collect();
+        let udp = self.udp_flows();
+        let udp: Vec<RoundView<'_>> = udp.iter().flat_map(UdpView::rounds).collect();
+        let mut order = self.order(&rows, &udp);
+        order.sort_by_key(|(key, _)| *key);
+        let mut rows: Vec<Leaving> = rows.into_iter().map(Rows::leaving).collect();
+        for some in order.chunks(most) {
+            let view = |&((source, number, ..), at): &(Key, At)| match at {
+                At::Udp(row) => udp[row as usize],
+                At::Tcp(place, i) => {
+                    let row = rows[usize::from(source)].row(place);
+                    let (feedback, vantage) = known[usize::from(source)][row.flow as usize];
+                    let delay = self.captures[usize::from(source)].delays.get(i as usize);
+                    RoundView {
+                        source,
+                        number,
+                        feedback,
+                        vantage,
+                        delay: delay.and_then(Option::as_ref),
+                        row,
+                    }
+                }
+            };
+            each(&some.iter().map(view).collect::<Vec<_>>());
+            for &((source, ..), at) in some {
+                if let At::Tcp(place, _) = at {
+                    rows[usize::from(source)].leave(place);
+                }
+            }
+        }
+    }
+
+    /// By capture and local flow of TCP.
+    fn feedback(&self) -> Vec<Vec<(Feedback, Vantage)>> {
         let unknown = (Feedback::Echo, Vantage::Unknown);
         let mut known: Vec<Vec<_>> = self.numbers.iter().map(|n| vec![unknown; n.len()]).collect();
-        for v in flows {
+        for v in self.flows() {
             let feedback = if v.mode == Mode::AccEcn { Feedback::Counters } else { Feedback::Echo };
             known[usize::from(v.source)][v.flow.id as usize] = (feedback, v.vantage());
         }
-        let count = self.captures.iter().map(|capture| capture.tracker.rounds.len()).sum();
-        let mut rounds: Vec<RoundView<'_>> = Vec::with_capacity(count);
-        for (source, capture) in self.captures.iter().enumerate() {
-            rounds.extend(capture.tracker.rounds.iter().enumerate().map(|(i, row)| {
-                let (feedback, vantage) = known[source][row.flow as usize];
-                RoundView {
-                    source: source as u16,
-                    delay: capture.delays.get(i).and_then(Option::as_ref),
-                    number: self.numbers[source][row.flow as usize],
-                    feedback,
-                    vantage,
-                    row,
-                }
+        known
+    }
+
+    /// Rounds with what they are sorted by: the rows of each capture, then those over UDP.
+    fn order(&self, rows: &[Rows], udp: &[RoundView<'_>]) -> Vec<(Key, At)> {
+        let count = rows.iter().map(Rows::len).sum::<usize>() + udp.len();
+        let mut order = Vec::with_capacity(count);
+        for ((source, rows), numbers) in (0..).zip(rows).zip(&self.numbers) {
+            let placed = rows.placed().zip(0..);
+            order.extend(placed.map(|((place, row), i)| {
+                ((source, numbers[row.flow as usize], !row.forward, row.round), At::Tcp(place, i))
             }));
         }
-        rounds.extend(self.udp_flows().iter().flat_map(UdpView::rounds));
-        rounds.sort_by_key(|r| (r.source, r.number, !r.row.forward, r.row.round));
-        rounds
+        let key = |r: &RoundView<'_>| (r.source, r.number, !r.row.forward, r.row.round);
+        order.extend(udp.iter().zip(0..).map(|(round, i)| (key(round), At::Udp(i))));
+        order
     }
+}
+
+/// Capture, number, backward and round.
+type Key = (u16, u32, bool, u32);
+
+/// Where a round is: the block and place of a row of TCP and its number among them, or the number of one over UDP.
+#[derive(Clone, Copy)]
+enum At {
+    Tcp((u32, u32), u32),
+    Udp(u32),
 }
 
 impl<'a> UdpView<'a> {
@@ -238,7 +291,7 @@ impl RoundView<'_> {
     /// Packets that the sender lets fly.
     pub fn window(&self) -> Option<f64> {
         let replayed = self.of_sender(|row| Some(f64::from(row.controlled?.window)));
-        self.row.cwnd_packets.or(replayed)
+        self.row.cwnd_packets.get().or(replayed)
     }
 
     /// What limited the sender. Over UDP one with bulk data takes what it gets, wherever it was captured.

@@ -32,7 +32,7 @@ pub use feedback::counters::{CEB, E0B, E1B};
 pub use handshake::vantage::Vantage;
 pub use handshake::{reflected, Handshake, Mode, Shown};
 pub use rounds::round::{Limit, RoundRow};
-pub use rounds::rows::Rows;
+pub use rounds::rows::{Leaving, Rows};
 pub use sending::rtt::RttTotals;
 pub use table::retrace::Retrace;
 pub use table::unify::{unify, Member};

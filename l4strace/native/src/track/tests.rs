@@ -335,7 +335,7 @@ fn far_from_the_sender_a_round_still_lasts_a_round_trip() {
     assert_eq!(talk.tracker.flows[0].vantage.name(), "server");
     let lengths: Vec<i64> = talk.tracker.rounds.iter().map(|r| (r.end_ns - r.start_ns) / MS).collect();
     assert_eq!(lengths[..3], [20, 20, 20]);
-    assert!(talk.tracker.rounds.iter().all(|r| r.cwnd_packets.is_none()));
+    assert!(talk.tracker.rounds.iter().all(|r| r.cwnd_packets.get().is_none()));
 }
 
 #[test]

@@ -4,7 +4,11 @@ use arrow_array::builder::{ArrayBuilder, BooleanBuilder, ListBuilder, PrimitiveB
 use arrow_array::builder::{Int64Builder, UInt32Builder};
 use arrow_array::ffi::to_ffi;
 use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64Type, UInt8Type};
-use arrow_array::{Array, ArrowPrimitiveType, RecordBatch, StructArray};
+use arrow_array::{
+    make_array, Array, ArrayRef, ArrowNativeTypeOp, ArrowPrimitiveType, RecordBatch, StructArray,
+};
+use arrow_data::transform::MutableArrayData;
+use arrow_schema::ArrowError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -17,13 +21,23 @@ const BLOCK: usize = 256;
 /// Values may be plain or `Option`s; `None` becomes null.
 #[derive(Default)]
 pub struct Columns {
-    columns: Vec<(String, Box<dyn ArrayBuilder>)>,
+    columns: Vec<Kept>,
     /// The column whose turn it is.
     at: usize,
     /// Rows to make room for.
     rows: usize,
     /// The only columns to make; all where it is empty.
     wanted: Vec<String>,
+    /// Numbers that are the same in all rows are kept once, but for the first column.
+    folds: bool,
+}
+
+/// A column under construction.
+struct Kept {
+    name: String,
+    builder: Box<dyn ArrayBuilder>,
+    /// Rows for which its only value stands; 0 where it has one for each.
+    repeats: usize,
 }
 
 /// Methods that take an iterator over the rows' values.
@@ -39,11 +53,25 @@ impl Columns {
     /// A table whose columns `fill` adds to, rows by rows; where there are none it is called once.
     pub fn blocks<R>(rows: &[R], fill: impl Fn(&mut Columns, &[R])) -> Self {
         let mut columns = Columns::of_rows(rows.len());
-        fill(&mut columns, &rows[..rows.len().min(BLOCK)]);
-        for block in rows.chunks(BLOCK).skip(1) {
-            fill(columns.again(), block);
-        }
+        columns.add(rows, fill);
         columns
+    }
+
+    /// More rows, as `fill` adds them.
+    pub fn add<R>(&mut self, rows: &[R], fill: impl Fn(&mut Columns, &[R])) {
+        fill(self.again(), &rows[..rows.len().min(BLOCK)]);
+        for block in rows.chunks(BLOCK).skip(1) {
+            fill(self.again(), block);
+        }
+    }
+
+    /// A number that all rows share is kept once: see [`ArrowTable::constants`].
+    pub fn folding(self) -> Self {
+        Columns { folds: true, ..self }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
     }
 
     /// A table of so many rows.
@@ -113,7 +141,9 @@ impl Columns {
         name: &str,
         mut values: impl Iterator<Item = Option<T::Native>>,
     ) -> &mut Self {
-        let Some(builder) = self.column(name, PrimitiveBuilder::<T>::with_capacity) else { return self };
+        let (rows, folds) = (self.rows, self.folds && self.at > 0);
+        let new = |rows| PrimitiveBuilder::<T>::with_capacity(if folds { 1 } else { rows });
+        let Some((builder, repeats)) = self.column(name, new) else { return self };
         let (mut numbers, mut present) = ([T::Native::default(); BLOCK], [false; BLOCK]);
         let mut filled = BLOCK;
         while filled == BLOCK {
@@ -122,7 +152,10 @@ impl Columns {
                 (*number, *is_present) = (value.unwrap_or_default(), value.is_some());
                 filled += 1;
             }
-            builder.append_values(&numbers[..filled], &present[..filled]);
+            let (numbers, present) = (&numbers[..filled], &present[..filled]);
+            if !(folds && folded(builder, repeats, numbers, present, rows)) {
+                builder.append_values(numbers, present);
+            }
         }
         self
     }
@@ -134,39 +167,111 @@ impl Columns {
         new: impl Fn(usize) -> B,
         values: impl Iterator<Item = V>,
     ) -> &mut Self {
-        if let Some(builder) = self.column(name, new) {
+        if let Some((builder, _)) = self.column(name, new) {
             builder.extend(values);
         }
         self
     }
 
-    /// The column whose turn it is; `None` where it is not wanted.
-    fn column<B: ArrayBuilder>(&mut self, name: &str, new: impl Fn(usize) -> B) -> Option<&mut B> {
+    /// The column whose turn it is, and the rows for which its only value stands; `None` where it is not wanted.
+    fn column<B: ArrayBuilder>(
+        &mut self,
+        name: &str,
+        new: impl Fn(usize) -> B,
+    ) -> Option<(&mut B, &mut usize)> {
         if !self.wanted.is_empty() && !self.wanted.iter().any(|wanted| wanted == name) {
             return None;
         }
         if self.at == self.columns.len() {
-            self.columns.push((name.to_owned(), Box::new(new(self.rows))));
+            self.columns.push(Kept { name: name.to_owned(), builder: Box::new(new(self.rows)), repeats: 0 });
         }
-        let (known, builder) = &mut self.columns[self.at];
-        debug_assert_eq!(known, name);
+        let kept = &mut self.columns[self.at];
+        debug_assert_eq!(kept.name, name);
         self.at += 1;
-        builder.as_any_mut().downcast_mut()
+        Some((kept.builder.as_any_mut().downcast_mut()?, &mut kept.repeats))
     }
 
     /// All columns must have the same length.
     pub fn finish(self) -> PyResult<ArrowTable> {
-        let columns = self.columns.into_iter().map(|(name, mut builder)| (name, builder.finish(), true));
-        RecordBatch::try_from_iter_with_nullable(columns)
-            .map(|batch| ArrowTable { batch })
-            .map_err(|e| PyRuntimeError::new_err(e.to_string()))
+        let columns = self.columns.into_iter();
+        let columns = columns.map(|mut kept| Finished {
+            array: kept.builder.finish(),
+            name: kept.name,
+            repeats: kept.repeats,
+        });
+        Ok(ArrowTable { columns: columns.collect() })
     }
+}
+
+/// Keeps more values of a column by the one that all have so far. False where some differ: then `builder` has room for
+/// `rows` rows, and those before.
+fn folded<T: ArrowPrimitiveType>(
+    builder: &mut PrimitiveBuilder<T>,
+    repeats: &mut usize,
+    numbers: &[T::Native],
+    present: &[bool],
+    rows: usize,
+) -> bool {
+    let Some((&number, &is_present)) = numbers.first().zip(present.first()) else { return true };
+    if builder.is_empty() {
+        builder.append_option(is_present.then_some(number));
+    } else if *repeats == 0 {
+        return false;
+    }
+    let only =
+        builder.validity_slice().is_none_or(|bits| bits[0] & 1 == 1).then(|| builder.values_slice()[0]);
+    let same = |(number, is_present): (&T::Native, &bool)| match only {
+        Some(only) => *is_present && number.is_eq(only),
+        None => !is_present,
+    };
+    if numbers.iter().zip(present).all(same) {
+        *repeats += numbers.len();
+        return true;
+    }
+    *builder = PrimitiveBuilder::with_capacity(rows.max(*repeats + numbers.len()));
+    match only {
+        Some(only) => builder.append_value_n(only, *repeats),
+        None => builder.append_nulls(*repeats),
+    }
+    *repeats = 0;
+    false
 }
 
 /// Rows that `polars.DataFrame(...)` takes over without a copy.
 #[pyclass(frozen, module = "l4strace.core._native")]
 pub struct ArrowTable {
-    batch: RecordBatch,
+    columns: Vec<Finished>,
+}
+
+#[derive(Clone)]
+struct Finished {
+    name: String,
+    array: ArrayRef,
+    /// Rows for which its only value stands; 0 where it has one for each.
+    repeats: usize,
+}
+
+impl Finished {
+    fn rows(&self) -> usize {
+        if self.repeats > 0 {
+            self.repeats
+        } else {
+            self.array.len()
+        }
+    }
+
+    /// A value for each row.
+    fn whole(&self) -> Result<ArrayRef, ArrowError> {
+        if self.repeats == 0 {
+            return Ok(self.array.clone());
+        }
+        let one = self.array.to_data();
+        let mut all = MutableArrayData::new(vec![&one], false, self.repeats);
+        for _ in 0..self.repeats {
+            all.try_extend(0, 0, 1)?;
+        }
+        Ok(make_array(all.freeze()))
+    }
 }
 
 #[pymethods]
@@ -179,8 +284,10 @@ impl ArrowTable {
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         // A producer may ignore the request and deliver what it has.
         drop(requested_schema);
-        let data = StructArray::from(self.batch.clone()).into_data();
-        let (array, schema) = to_ffi(&data).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+        let columns = self.columns.iter().map(|column| Ok((&column.name, column.whole()?, true)));
+        let columns = columns.collect::<Result<Vec<_>, ArrowError>>().map_err(refused)?;
+        let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(refused)?;
+        let (array, schema) = to_ffi(&StructArray::from(batch).into_data()).map_err(refused)?;
         Ok((
             PyCapsule::new_with_value(py, schema, c"arrow_schema")?,
             PyCapsule::new_with_value(py, array, c"arrow_array")?,
@@ -188,6 +295,22 @@ impl ArrowTable {
     }
 
     fn __len__(&self) -> usize {
-        self.batch.num_rows()
+        self.columns.first().map_or(0, Finished::rows)
     }
+
+    /// One row: columns that hold the same number in every row, kept once. None where there are none.
+    fn constants(&self) -> Option<ArrowTable> {
+        let same = self.columns.iter().filter(|column| column.repeats > 0);
+        let columns: Vec<_> = same.map(|column| Finished { repeats: 0, ..column.clone() }).collect();
+        (!columns.is_empty()).then_some(ArrowTable { columns })
+    }
+
+    /// The other columns.
+    fn varying(&self) -> ArrowTable {
+        ArrowTable { columns: self.columns.iter().filter(|column| column.repeats == 0).cloned().collect() }
+    }
+}
+
+fn refused(error: ArrowError) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
 }

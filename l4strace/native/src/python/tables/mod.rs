@@ -15,10 +15,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 pub use arrow::{ArrowTable, Columns};
+use rounds::Rounds;
 
 use crate::packet::Tunnel;
 use crate::run::Run;
-use crate::workers;
+use crate::workers::{self, Job};
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<ArrowTable>()?;
@@ -28,9 +29,11 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Rows of `flows` and `rounds` below which one thread makes them: with 37,000 a second one gained nothing.
 const SMALL: usize = 1 << 16;
+/// Rows of `rounds` for which threads are started at a time.
+const TAKEN: usize = 1 << 14;
 
-/// The tables of the Capture stage, made on up to so many threads.
-pub fn all<'py>(py: Python<'py>, run: &Run, threads: usize) -> PyResult<Bound<'py, PyDict>> {
+/// The tables of the Capture stage, made on up to so many threads. The rounds of TCP are gone from `run` then.
+pub fn all<'py>(py: Python<'py>, run: &mut Run, threads: usize) -> PyResult<Bound<'py, PyDict>> {
     let [flows, directions, rounds] = py.detach(|| large(run, threads));
     let tables = PyDict::new(py);
     let datagrams = run.udp_flows();
@@ -48,17 +51,17 @@ pub fn all<'py>(py: Python<'py>, run: &Run, threads: usize) -> PyResult<Bound<'p
 }
 
 /// `flows`, `directions` and `rounds`.
-fn large(run: &Run, threads: usize) -> [Columns; 3] {
+fn large(run: &mut Run, threads: usize) -> [Columns; 3] {
+    let count = run.count_rounds();
     let flows = run.flows();
-    let rounds = run.rounds(&flows);
-    let threads = if flows.len() + rounds.len() < SMALL { 1 } else { threads };
-    // Those of `rounds` first, which mostly take longest.
-    let mut jobs = rounds::jobs(&rounds, threads);
-    jobs.push(Box::new(|| directions::table(&flows)));
-    jobs.push(Box::new(|| flows::table(&flows)));
+    let threads = if flows.len() + count < SMALL { 1 } else { threads };
+    let jobs: Vec<Job<'_, Columns>> =
+        vec![Box::new(|| directions::table(&flows)), Box::new(|| flows::table(&flows))];
     let mut made = workers::all(threads, jobs);
     let [flows, directions] = [made.pop(), made.pop()].map(Option::unwrap_or_default);
-    [flows, directions, Columns::joined(made)]
+    let mut rounds = Rounds::new(count, threads);
+    run.take_rounds(TAKEN, |some| rounds.add(some));
+    [flows, directions, rounds.table()]
 }
 
 /// As in the `tunnel` column.

@@ -4,19 +4,43 @@ use super::arrow::Columns;
 use crate::pair::RoundDelay;
 use crate::run::RoundView;
 use crate::track::RoundRow;
-use crate::workers::Job;
+use crate::workers::{self, Job};
 
 type Part = fn(&mut Columns, &[RoundView<'_>]);
 
 /// Columns in their order; the first three parts hold about as many as the others.
 const PARTS: [Part; 5] = [identity, feedback, rtts, window, replay];
 
-/// The columns, in jobs for so many threads. One thread makes all of them row by row, so that it reads each once.
-pub fn jobs<'a>(rounds: &'a [RoundView<'_>], threads: usize) -> Vec<Job<'a, Columns>> {
-    let job = |parts: &'static [Part]| -> Job<'a, Columns> {
-        Box::new(move || Columns::blocks(rounds, |t, rows| parts.iter().for_each(|part| part(t, rows))))
-    };
-    PARTS.chunks(PARTS.len().div_ceil(threads.max(1))).map(job).collect()
+/// The table under construction. One thread makes all columns row by row, so that it reads each once; of two, each
+/// makes half of them.
+pub struct Rounds {
+    parts: Vec<(&'static [Part], Columns)>,
+}
+
+impl Rounds {
+    /// Of so many rows.
+    pub fn new(rows: usize, threads: usize) -> Rounds {
+        let parts = PARTS.chunks(PARTS.len().div_ceil(threads.max(1)));
+        Rounds { parts: parts.map(|parts| (parts, Columns::of_rows(rows).folding())).collect() }
+    }
+
+    /// More rows.
+    pub fn add(&mut self, rounds: &[RoundView<'_>]) {
+        let mut jobs: Vec<Job<'_, ()>> = Vec::new();
+        for (parts, columns) in &mut self.parts {
+            jobs.push(Box::new(|| {
+                columns.add(rounds, |t, rows| parts.iter().for_each(|part| part(t, rows)))
+            }));
+        }
+        workers::all(jobs.len(), jobs);
+    }
+
+    pub fn table(mut self) -> Columns {
+        if self.parts.iter().all(|(_, columns)| columns.is_empty()) {
+            self.add(&[]);
+        }
+        Columns::joined(self.parts.into_iter().map(|(_, columns)| columns).collect())
+    }
 }
 
 fn identity(t: &mut Columns, rounds: &[RoundView<'_>]) {
@@ -72,12 +96,12 @@ fn window(t: &mut Columns, rounds: &[RoundView<'_>]) {
     t.f64("cwnd_packets", rounds.iter().map(RoundView::window));
     t.u64("rwnd_bytes", rows().map(|r| r.rwnd_bytes));
     t.str("limited_by", rounds.iter().map(|r| Some(r.limited_by().name())));
-    t.f64("goodput_bps", rows().map(|r| r.goodput_bps));
+    t.f64("goodput_bps", rows().map(RoundRow::goodput_bps));
     t.f64("train_bps", rows().map(|r| r.train_bps));
     t.u32("retransmits", rows().map(|r| r.retransmits));
     t.u32("out_of_order", rows().map(|r| r.out_of_order));
     t.u32("burst_bytes", rows().map(|r| r.burst_bytes));
-    t.u64("burst_frame", rows().map(|r| r.burst_frame));
+    t.u64("burst_frame", rows().map(|r| (r.burst_bytes > 0).then_some(r.burst_frame)));
     t.bool("slow_start", rounds.iter().map(|r| r.of_sender(|r| Some(r.slow_start))));
 }
 
@@ -89,10 +113,10 @@ fn replay(t: &mut Columns, rounds: &[RoundView<'_>]) {
         let updates = move |r: &RoundRow| r.alphas[clock].updates;
         t.u32(&format!("{name}_updates"), rounds.iter().map(|r| r.accecn(updates)));
     }
-    t.f64("srtt_pace_us", rounds.iter().map(|r| r.of_sender(|r| r.srtt_pace_us)));
-    t.f64("mdev_pace_us", rounds.iter().map(|r| r.of_sender(|r| r.mdev_pace_us)));
-    t.f64("classic_ecn", rounds.iter().map(|r| r.of_sender(|r| r.classic_ecn)));
-    t.f64("classic_ecn_buggy", rounds.iter().map(|r| r.of_sender(|r| r.classic_ecn_buggy)));
+    t.f64("srtt_pace_us", rounds.iter().map(|r| r.of_sender(|r| r.srtt_pace_us.get())));
+    t.f64("mdev_pace_us", rounds.iter().map(|r| r.of_sender(|r| r.mdev_pace_us.get())));
+    t.f64("classic_ecn", rounds.iter().map(|r| r.of_sender(|r| r.classic_ecn.get())));
+    t.f64("classic_ecn_buggy", rounds.iter().map(|r| r.of_sender(|r| r.classic_ecn_buggy.get())));
     let bound = |of: fn(&RoundRow) -> Option<[f32; 2]>, end: usize| {
         rounds.iter().map(move |r| r.of_sender(of).map(|ends| f64::from(ends[end])))
     };

@@ -52,7 +52,7 @@ pub fn table(flows: &[UdpView<'_>]) -> Columns {
         t.u64("reported_bytes", rows().map(|r| r.acked_bytes));
         t.u32("reported_ce", rows().map(|r| r.ce.best));
         t.u32("reported_lost", rows().map(|r| r.retransmits));
-        t.f64("goodput_bps", rows().map(|r| r.goodput_bps));
+        t.f64("goodput_bps", rows().map(|r| r.goodput_bps()));
         t.f64("rtt_min_us", trips.iter().map(|trip| trip.of_sender(|r| Some(r.rtt?.min_us))));
         t.f64("rtt_mean_us", trips.iter().map(|trip| trip.of_sender(|r| Some(r.rtt?.mean_us))));
         t.f64("rtt_max_us", trips.iter().map(|trip| trip.of_sender(|r| Some(r.rtt?.max_us))));

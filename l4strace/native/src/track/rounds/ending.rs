@@ -69,7 +69,7 @@ impl Flow {
         let Some(at) = self.ended_row[side].take() else { return };
         let Some(sender) = self.dirs[side].sender.as_ref() else { return };
         if rows.at(at).limited_by == Limit::Cwnd {
-            rows.at(at).cwnd_packets = sender.window.before_ack();
+            rows.at(at).cwnd_packets = sender.window.before_ack().into();
         }
     }
 

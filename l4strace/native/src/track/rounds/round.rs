@@ -1,5 +1,6 @@
 //! One round trip of one direction: sums while it runs, a row when it ends.
 
+use crate::maybe::Maybe;
 use crate::track::prefetch::prefetch;
 use crate::track::sending::alpha::Replayed;
 
@@ -28,38 +29,45 @@ pub struct RoundRow {
     pub rtt: Option<RttSummary>,
     pub rtt_samples: u32,
     /// Largest sample of an ACK that the receiver did not hold back.
-    pub rtt_prompt_max_us: Option<f64>,
+    pub rtt_prompt_max_us: Maybe,
     /// Mean step from one sample to the next.
-    pub rtt_jitter_us: Option<f64>,
+    pub rtt_jitter_us: Maybe,
     /// Samples of ACKs that report a mark.
     pub marked_rtt: Option<MarkedRtt>,
     /// Largest RTT of packets that SACK reported.
-    pub sacked_rtt_min_us: Option<f64>,
-    pub sacked_rtt_max_us: Option<f64>,
-    pub queue_delay_us: Option<f64>,
+    pub sacked_rtt_min_us: Maybe,
+    pub sacked_rtt_max_us: Maybe,
+    pub queue_delay_us: Maybe,
     pub inflight_max_bytes: u64,
     pub inflight_max_packets: u32,
-    pub cwnd_packets: Option<f64>,
+    pub cwnd_packets: Maybe,
     pub rwnd_bytes: Option<u64>,
     pub limited_by: Limit,
-    pub goodput_bps: Option<f64>,
-    pub train_bps: Option<f64>,
+    pub train_bps: Maybe,
     pub retransmits: u32,
     pub out_of_order: u32,
     pub burst_bytes: u32,
-    pub burst_frame: Option<u64>,
+    /// 0 without a burst.
+    pub burst_frame: u64,
     pub slow_start: bool,
     /// Alpha as builds up to 2022 update it, and as builds from 5.15 on do.
     pub alphas: [Replayed; 2],
-    pub srtt_pace_us: Option<f64>,
-    pub mdev_pace_us: Option<f64>,
-    pub classic_ecn: Option<f64>,
-    pub classic_ecn_buggy: Option<f64>,
+    pub srtt_pace_us: Maybe,
+    pub mdev_pace_us: Maybe,
+    pub classic_ecn: Maybe,
+    pub classic_ecn_buggy: Maybe,
     /// Least and largest score that the packets allow.
     pub classic_ecn_bounds: Option<[f32; 2]>,
     pub classic_ecn_buggy_bounds: Option<[f32; 2]>,
     /// Of UDP Prague.
     pub controlled: Option<Controlled>,
+}
+
+impl RoundRow {
+    pub fn goodput_bps(&self) -> Option<f64> {
+        let ns = self.end_ns - self.start_ns;
+        (ns > 0).then(|| self.acked_bytes as f64 * 8e9 / ns as f64)
+    }
 }
 
 /// State of UDP Prague's controller, and reductions by alpha/2 since the start; those by nothing are among them.
@@ -280,11 +288,6 @@ impl Round {
     pub fn ce_range(&self) -> CeRange {
         let count = |i: usize| self.ce[i].clamp(0, i64::from(u32::MAX)) as u32;
         CeRange { lo: count(0), hi: count(1).max(count(0)), best: count(2) }
-    }
-
-    pub fn goodput_bps(&self, end_ns: i64) -> Option<f64> {
-        let ns = end_ns - self.start_ns;
-        (ns > 0).then(|| self.acked_bytes as f64 * 8e9 / ns as f64)
     }
 }
 

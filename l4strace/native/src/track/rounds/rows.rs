@@ -64,8 +64,14 @@ impl Rows {
         numbered((number as u32, block.len() as u32 - 1))
     }
 
+    /// The rows, to be taken one by one.
+    pub fn leaving(self) -> Leaving {
+        let live = |block: &Vec<RoundRow>| block.iter().filter(|row| row.round_trips > 0).count();
+        Leaving { left: self.blocks.iter().map(live).collect(), blocks: self.blocks }
+    }
+
     /// Rows with their blocks and places.
-    pub(in crate::track) fn placed(&self) -> impl Iterator<Item = ((u32, u32), &RoundRow)> {
+    pub fn placed(&self) -> impl Iterator<Item = ((u32, u32), &RoundRow)> {
         let blocks = (0..).zip(&self.blocks);
         let all = blocks.flat_map(|(b, block)| (0..).zip(block).map(move |(i, row)| ((b, i), row)));
         all.filter(|(_, row)| row.round_trips > 0)
@@ -112,6 +118,28 @@ impl Rows {
     }
 }
 
+/// Rows on their way into a table: a block goes once all of its rows did.
+pub struct Leaving {
+    blocks: Vec<Vec<RoundRow>>,
+    /// Rows of each block that are still here.
+    left: Vec<usize>,
+}
+
+impl Leaving {
+    pub fn row(&self, (block, place): (u32, u32)) -> &RoundRow {
+        &self.blocks[block as usize][place as usize]
+    }
+
+    /// The row of this place is needed no more.
+    pub fn leave(&mut self, (block, _): (u32, u32)) {
+        let left = &mut self.left[block as usize];
+        *left -= 1;
+        if *left == 0 {
+            self.blocks[block as usize] = Vec::new();
+        }
+    }
+}
+
 /// A row's block and place as one number.
 fn numbered((block, place): (u32, u32)) -> Option<u32> {
     Some(u32::from(u16::try_from(block).ok()?) << BITS | u32::from(u16::try_from(place).ok()?))
@@ -135,6 +163,20 @@ mod tests {
         for (round, place) in (0..).zip(places) {
             assert_eq!(rows.at(place).round, round);
         }
+    }
+
+    #[test]
+    fn a_block_goes_with_its_last_row() {
+        let (mut rows, _) = rows(0..2 * FIRST as u32);
+        rows.take((0, 3));
+        let places: Vec<_> = rows.placed().map(|(place, _)| place).collect();
+        let mut leaving = rows.leaving();
+        for place in places.into_iter().filter(|&(block, _)| block == 0) {
+            assert_ne!(leaving.blocks[0].capacity(), 0);
+            leaving.leave(place);
+        }
+        assert_eq!(leaving.blocks[0].capacity(), 0);
+        assert_eq!(leaving.row((1, 0)).round, FIRST as u32);
     }
 
     #[test]

@@ -11,6 +11,7 @@
 
 use super::round::{CeRange, MarkedRtt, RoundRow, RttSummary};
 use super::rows::{Of, Rows};
+use crate::maybe::Maybe;
 use crate::track::Tracker;
 
 /// Rows of one direction from which they are thinned: 30 MB with the tables made of them.
@@ -183,14 +184,14 @@ impl RoundRow {
         self.ce = self.ce.and(next.ce);
         self.ce_bytes = both(self.ce_bytes, next.ce_bytes, |a, b| a + b);
         self.ece_acks += next.ece_acks;
-        self.rtt_jitter_us = both(self.rtt_jitter_us, next.rtt_jitter_us, |a, b| mean([a, b], samples));
+        self.rtt_jitter_us = of_both(self.rtt_jitter_us, next.rtt_jitter_us, |a, b| mean([a, b], samples));
         self.rtt = both(self.rtt, next.rtt, |a, b| a.and(b, samples));
         self.rtt_samples += next.rtt_samples;
-        self.rtt_prompt_max_us = both(self.rtt_prompt_max_us, next.rtt_prompt_max_us, f64::max);
+        self.rtt_prompt_max_us = of_both(self.rtt_prompt_max_us, next.rtt_prompt_max_us, f64::max);
         self.marked_rtt = both(self.marked_rtt, next.marked_rtt, MarkedRtt::and);
-        self.sacked_rtt_min_us = both(self.sacked_rtt_min_us, next.sacked_rtt_min_us, f64::min);
-        self.sacked_rtt_max_us = both(self.sacked_rtt_max_us, next.sacked_rtt_max_us, f64::max);
-        self.queue_delay_us = both(self.queue_delay_us, next.queue_delay_us, |a, b| mean([a, b], samples));
+        self.sacked_rtt_min_us = of_both(self.sacked_rtt_min_us, next.sacked_rtt_min_us, f64::min);
+        self.sacked_rtt_max_us = of_both(self.sacked_rtt_max_us, next.sacked_rtt_max_us, f64::max);
+        self.queue_delay_us = of_both(self.queue_delay_us, next.queue_delay_us, |a, b| mean([a, b], samples));
         self.inflight_max_bytes = self.inflight_max_bytes.max(next.inflight_max_bytes);
         self.inflight_max_packets = self.inflight_max_packets.max(next.inflight_max_packets);
         self.cwnd_packets = next.cwnd_packets;
@@ -199,9 +200,7 @@ impl RoundRow {
         if lengths[1] > lengths[0] {
             self.limited_by = next.limited_by;
         }
-        let ns = self.end_ns - self.start_ns;
-        self.goodput_bps = (ns > 0).then(|| self.acked_bytes as f64 * 8e9 / ns as f64);
-        self.train_bps = None;
+        self.train_bps = Maybe::default();
         self.retransmits = self.retransmits.saturating_add(next.retransmits);
         self.out_of_order += next.out_of_order;
         if next.burst_bytes > self.burst_bytes {
@@ -256,6 +255,10 @@ fn both<T>(one: Option<T>, other: Option<T>, of: impl Fn(T, T) -> T) -> Option<T
         (Some(one), Some(other)) => Some(of(one, other)),
         (one, other) => one.or(other),
     }
+}
+
+fn of_both(one: Maybe, other: Maybe, of: impl Fn(f64, f64) -> f64) -> Maybe {
+    both(one.get(), other.get(), of).into()
 }
 
 /// Mean of two values that stand for so many samples each.

@@ -9,6 +9,7 @@ use super::segments::{Delivered, Segments, Sent};
 use super::smallest::WindowedMin;
 use super::train::Trains;
 use super::window::{Acked, Window};
+use crate::maybe::Maybe;
 use crate::packet::Packet;
 use crate::prague::build::{RTT_TRANSITION, RTT_TRANSITION_515};
 use crate::prague::{Paced, PacketReplay};
@@ -294,6 +295,7 @@ impl Sender {
         let pace = self.replay.pace_us();
         let trains = if context.far { &self.sent_trains } else { &self.acked_trains };
         let round = &self.round;
+        let above = rtt.zip(smallest).map(|(r, least)| (r.mean_us - least as f64 / 1e3).max(0.0));
         let row = RoundRow {
             flow: context.flow,
             forward: context.forward,
@@ -313,29 +315,28 @@ impl Sender {
             ece_acks: round.ece_acks,
             rtt,
             rtt_samples: round.rtt_samples(),
-            rtt_prompt_max_us: round.rtt_prompt_max_us(),
-            rtt_jitter_us: round.rtt_jitter_us(),
+            rtt_prompt_max_us: round.rtt_prompt_max_us().into(),
+            rtt_jitter_us: round.rtt_jitter_us().into(),
             marked_rtt: round.marked_summary(),
-            sacked_rtt_min_us: round.sacked_ns.map(|(least, _)| least as f64 / 1e3),
-            sacked_rtt_max_us: round.sacked_ns.map(|(_, most)| most as f64 / 1e3),
-            queue_delay_us: rtt.zip(smallest).map(|(r, least)| (r.mean_us - least as f64 / 1e3).max(0.0)),
+            sacked_rtt_min_us: round.sacked_ns.map(|(least, _)| least as f64 / 1e3).into(),
+            sacked_rtt_max_us: round.sacked_ns.map(|(_, most)| most as f64 / 1e3).into(),
+            queue_delay_us: above.into(),
             inflight_max_bytes: round.inflight_max_bytes,
             inflight_max_packets: round.inflight_max_packets,
-            cwnd_packets: None, // the next ACK shows it
+            cwnd_packets: Maybe::default(), // the next ACK shows it
             rwnd_bytes: round.rwnd_min,
             limited_by,
-            goodput_bps: round.goodput_bps(end_ns),
-            train_bps: trains.fastest_bps(),
+            train_bps: trains.fastest_bps().into(),
             retransmits: round.retransmits,
             out_of_order: round.out_of_order,
             burst_bytes: self.bursts.largest,
-            burst_frame: (self.bursts.largest > 0).then_some(self.bursts.largest_frame),
+            burst_frame: self.bursts.largest_frame,
             slow_start,
             alphas: self.clocks.each_ref().map(Clock::replayed),
-            srtt_pace_us: pace.map(|p| p.0),
-            mdev_pace_us: pace.map(|p| p.1),
-            classic_ecn: scores.map(|s| s.fixed),
-            classic_ecn_buggy: scores.map(|s| s.buggy),
+            srtt_pace_us: pace.map(|p| p.0).into(),
+            mdev_pace_us: pace.map(|p| p.1).into(),
+            classic_ecn: scores.map(|s| s.fixed).into(),
+            classic_ecn_buggy: scores.map(|s| s.buggy).into(),
             classic_ecn_bounds: bounds.map(|pair| pair.map(|s| s.fixed as f32)),
             classic_ecn_buggy_bounds: bounds.map(|pair| pair.map(|s| s.buggy as f32)),
             controlled: None,

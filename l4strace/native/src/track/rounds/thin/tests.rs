@@ -19,7 +19,7 @@ fn row(round: u32) -> RoundRow {
         ce: CeRange { lo: 0, hi: 2, best: 1 },
         rtt: Some(rtt),
         rtt_samples: 5,
-        cwnd_packets: Some(f64::from(round)),
+        cwnd_packets: Some(f64::from(round)).into(),
         controlled: Some(Controlled { window: round, ..Controlled::default() }),
         ..RoundRow::default()
     }
@@ -58,9 +58,9 @@ fn rows_stay_few_and_cover_every_round_once() {
         assert_eq!(row.acked_bytes, 9000 * u64::from(row.round_trips));
         assert_eq!(row.ce, CeRange { lo: 0, hi: 2 * row.round_trips, best: row.round_trips });
         assert_eq!(row.rtt.map(|rtt| rtt.mean_us), Some(11.0));
-        assert_eq!(row.goodput_bps.map_or(72e9, f64::round), 72e9);
+        assert_eq!(row.goodput_bps().map_or(72e9, f64::round), 72e9);
         next += row.round_trips;
-        assert_eq!(row.cwnd_packets, Some(f64::from(next - 1)));
+        assert_eq!(row.cwnd_packets.get(), Some(f64::from(next - 1)));
         assert_eq!(row.controlled.map(|last| last.window), Some(next - 1));
     }
     assert_eq!(next, 100 * MOST);
