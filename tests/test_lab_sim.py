@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from l4strace import pipeline
+from tests.support.pairs import contradictions
 from tests.support.places import FIXTURES
 
 SIM = FIXTURES / "lab" / "sim"
@@ -98,3 +99,17 @@ def test_drawn_scenarios_run(sim: ModuleType, number: int, tmp_path: Path):
     truth = run(sim, scenario, tmp_path)
     assert [flow["dport"] for flow in truth["flows"]] == [flow.dport for flow in scenario.flows]
     assert truth["codepoints"]["to_receiver"]
+
+
+@pytest.mark.parametrize(
+    ("seed", "number"),
+    [(9901, 8), (9901, 9), *((7403, n) for n in (2, 8, 14, 17, 33, 37)), (5519, 29), (5519, 33)],
+)
+def test_both_ends_go_together_with_the_sender(
+    sim: ModuleType, seed: int, number: int, tmp_path: Path
+):
+    """Spikes, causes and kinds that a second capture took away or turned into others."""
+    scenario = sim.draw(seed, number)
+    run(sim, scenario, tmp_path)
+    ends = (tmp_path / scenario.name / f"{end}.pcap.zst" for end in ("sender", "receiver"))
+    assert contradictions(*ends) == []

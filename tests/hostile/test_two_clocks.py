@@ -96,3 +96,35 @@ def test_any_exchange_by_two_clocks(seed: int, tmp_path: Path):
     # By more than any packet waits, and both ways show packets that are told apart.
     if abs(plan.behind_ns) >= 50 * MS and plan.stamps and plan.ratio <= 3:
         assert found is not None, plan
+
+
+WHAT_IT_IS = {"L4S006", "L4S007", "L4S010", "L4S014"}
+"""Rules on the capture, not on hosts and path."""
+
+
+@pytest.mark.parametrize("by_arrival", [False, True])
+@pytest.mark.parametrize("stamps", [False, True])
+@pytest.mark.parametrize("behind_ms", [-15, 15, 500])
+def test_nothing_is_judged_of_copies_that_look_like_retransmissions(
+    behind_ms: int, stamps: bool, by_arrival: bool, tmp_path: Path
+):
+    """Without timestamps and ids no copy is known: 808 retransmissions where 4 of 804 were."""
+    plan = Plan(
+        packets=800,
+        copies=True,
+        version=6,
+        named="pcapng",
+        stamps=stamps,
+        behind_ns=behind_ms * MS,
+        by_arrival=by_arrival,
+        queue_ns=queue("fixed", 8 * MS, 800),
+        lost=frozenset(range(100, 700, 60)),
+    )
+    truth = exchanged(plan, tmp_path / "run")
+    run = l4strace.open(tmp_path / "run")
+    found = set(run.findings["rule"])
+    assert found <= WHAT_IT_IS
+    assert found >= {"L4S010", "L4S014"}
+    counted = run.directions["retransmits"].max()
+    if stamps:
+        assert truth.retransmits <= counted <= truth.retransmits + 2

@@ -202,8 +202,8 @@ def outside(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def once(number: int, folder: Path) -> tuple[int, list[str]]:
-    """One case: its exit code, and what is wrong with how it went."""
+def once(number: int, folder: Path) -> tuple[int, float, list[str]]:
+    """One case: its exit code, its seconds of CPU, and what is wrong with how it went."""
     chance = Random(f"sweep {number}")
     home(folder)
     order = study.Order(
@@ -232,22 +232,24 @@ def once(number: int, folder: Path) -> tuple[int, list[str]]:
         wrong.append(f"{seconds:.0f} s")
     if outside(folder) != before:
         wrong.append("files outside of the results changed")
-    return code, [f"case {number}: {one}" for one in wrong]
+    return code, seconds, [f"case {number}: {one}" for one in wrong]
 
 
 def run(first: int, count: int) -> dict[str, Any]:
     """Runs cases ``first`` to ``first + count``: how many, by exit code, and what failed."""
     codes: dict[int, int] = {}
     failed: list[str] = []
+    slowest = 0.0
     for number in range(first, first + count):
         with tempfile.TemporaryDirectory() as name:
-            code, wrong = once(number, Path(name))
+            code, seconds, wrong = once(number, Path(name))
+        slowest = max(slowest, seconds)
         codes[code] = codes.get(code, 0) + 1
         failed += wrong
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     if peak > MOST_BYTES:
         failed.append(f"cases from {first}: {peak >> 20} MB")
-    return {"cases": count, "codes": codes, "failed": failed, "peak": peak}
+    return {"cases": count, "codes": codes, "failed": failed, "slowest": slowest, "peak": peak}
 
 
 if __name__ == "__main__":
