@@ -33,6 +33,7 @@ class PacketChart {
     this.full = [first - room, last + room];
     this.shown = [...this.full];
     this.moment = moment;
+    this.detail = new Detail(this.rows, this.full);
     this.build(box);
     this.choose(this.rows.findIndex((row) => row.t >= moment));
     new ResizeObserver(() => this.draw()).observe(this.canvas);
@@ -174,15 +175,19 @@ class PacketChart {
     const ratio = printing ? 2 : devicePixelRatio || 1;
     const [width, height] = this.measure();
     if (!width) return;
-    canvas.width = width * ratio;
-    canvas.height = height * ratio;
     const pen = canvas.getContext("2d");
-    pen.scale(ratio, ratio);
+    // A new size is new memory: not for each frame.
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
     // Looked up once a drawing: the theme is asked for each colour.
     this.paints = Object.fromEntries(KINDS.map((kind) => [kind, colour(MARKS[kind][0])]));
     pen.font = `12px ${getComputedStyle(document.body).fontFamily}`;
-    const first = Math.max(firstAt(this.rows, this.shown[0]) - 1, 0);
-    const seen = this.rows.slice(first, firstAt(this.rows, this.shown[1]) + 1);
+    const rows = this.detail.of(this.shown, this.wide);
+    const seen = rows.slice(Math.max(firstAt(rows, this.shown[0]) - 1, 0), firstAt(rows, this.shown[1]) + 1);
     this.fit(seen);
     this.axes(pen, width, height);
     pen.save();
@@ -268,7 +273,7 @@ class PacketChart {
         const [x, y] = [this.x(row.t), this.y(at)];
         if (before === null) pen.moveTo(x, y);
         // Of a column of pixels its last value shows: a line with as many corners as ACKs takes a second.
-        if (x - lastX >= 0.5) {
+        if (x - lastX >= 1) {
           if (before !== null) { pen.lineTo(x, before); pen.lineTo(x, y); }
           lastX = x;
         }
@@ -294,7 +299,7 @@ class PacketChart {
     pen.fillRect(this.x(t) - width / 2, top, width, Math.max(this.y(from) - top, 2));
   }
 
-  // Segments that share a column of pixels and follow on each other are one bar: a run of 130,000 moves smoothly.
+  // Segments that share a column of pixels and follow on each other are one bar.
   segments(pen, seen) {
     const width = Math.min(4, Math.max(1.5, this.wide / (seen.length || 1) / 2));
     let held = null;

@@ -32,7 +32,10 @@ PACKED_LEVEL = 6
 """Level of gzip; level 9 saves only 1 % on the rows of 5,000 flows."""
 
 
-PACKET_SCRIPTS = ("shared.js", "packet_rows.js", "datagram_rows.js", "packets.js")
+PACKET_SCRIPTS = (
+    *("shared.js", "packet_rows.js", "datagram_rows.js"),
+    *("packet_detail.js", "packets.js"),
+)
 """Parts of the script of packet charts."""
 CHART_SCRIPTS = ("charts.js", "zoom.js", "save.js", "links.js")
 """Parts of the script of charts over time."""

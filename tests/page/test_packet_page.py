@@ -117,6 +117,42 @@ def test_keys_zoom_to_the_microsecond_and_name_the_next_packet(
     assert browser.evaluate(f"{CHART}.shown") == pytest.approx(whole)
 
 
+def test_what_is_put_together_shows_all_that_pixels_can(
+    browser: chromium.Chromium, alone: tuple[Path, pl.DataFrame]
+) -> None:
+    """Fewer rows with the same heights, marks and last acknowledgement: 40 packets a column."""
+    opened(browser, alone[0])
+    browser.evaluate(
+        f"""whole = {CHART}.rows; few = {CHART}.detail.together(Math.ceil(whole.length / 40));
+        most = (rows, value) => rows.reduce((high, row) => Math.max(high, value(row) ?? 0), 0);
+        kinds = (rows) => [...new Set(rows.flatMap((row) => row.marks))].sort().join();
+        size = (row) => (row.segment ? row.high - row.low : 0);
+        bytes = (rows) => rows.reduce((sum, row) => sum + size(row), 0);
+        0"""
+    )
+    assert browser.evaluate("few.length < whole.length / 5")
+    last = "most(rows, (row) => row.acks && row.ack)"
+    for of in ("heightOf(rows)", "kinds(rows)", "bytes(rows)", last):
+        few, whole = (browser.evaluate(f"((rows) => {of})({rows})") for rows in ("few", "whole"))
+        assert few == whole, of
+    assert browser.evaluate("few.every((row, i) => !i || row.t >= few[i - 1].t)")
+
+
+def test_a_view_takes_the_packets_themselves_where_each_has_its_pixels(
+    browser: chromium.Chromium, alone: tuple[Path, pl.DataFrame]
+) -> None:
+    opened(browser, alone[0])
+    many = (
+        "new Detail(Array.from({length: 40000}, (_, t) => "
+        "({t, low: t, high: t + 1, segment: true, kind: 'segment', drawn: true, marks: []})), "
+        "[0, 40000])"
+    )
+    browser.evaluate(f"many = {many}; 0")
+    assert browser.evaluate("many.of([0, 40000], 1000).length") <= 4096
+    assert browser.evaluate("many.of([0, 10000], 1000).length") <= 16384
+    assert browser.evaluate("many.of([0, 2000], 1000).length") == 40000
+
+
 def test_one_link_of_a_finding_leads_to_its_packets(
     browser: chromium.Chromium, report: Path
 ) -> None:
