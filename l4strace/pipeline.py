@@ -21,14 +21,9 @@ import polars as pl
 from l4strace import console, evidence_packets, rules
 from l4strace.bottleneck import table as bottleneck
 from l4strace.derive import (
-    alphas,
-    builds,
     coexistence,
-    cuts,
-    detector,
     guard,
     hosts,
-    laws,
     neighbors,
     noise,
     one_way,
@@ -37,6 +32,7 @@ from l4strace.derive import (
     spikes,
     vantage,
 )
+from l4strace.derive.senders import alphas, builds, cuts, detector, laws
 from l4strace.errors import UsageError
 from l4strace.evidence import DERIVED, Capture, Evidence, hand_on
 from l4strace.fallback import table as fallback

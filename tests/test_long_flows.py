@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 from l4strace import pipeline, resources
-from l4strace.derive import laws, noise
+from l4strace.derive import noise
+from l4strace.derive.senders import laws
 from l4strace.schema.keys import KEY
 from tests.support.bench import shapes, workloads
 

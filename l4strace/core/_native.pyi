@@ -388,7 +388,7 @@ class Measured:
         """What each near direction (`of`) carried: `rounds`, `acked`, `marks`, `losses`."""
 
     def laws(self) -> ArrowTable:
-        """How the windows of ECT(1) senders follow their marks (`derive.laws`), by `KEY`.
+        """How the windows of ECT(1) senders follow their marks (`derive.senders.laws`), by `KEY`.
 
         With the log-likelihood of each member of a family of laws: `family number`.
         """
@@ -400,13 +400,13 @@ class Measured:
         """
 
     def builds(self) -> ArrowTable:
-        """What shows the builds of ECT(1) senders (`derive.alphas`), by `KEY`."""
+        """What shows the builds of ECT(1) senders (`derive.senders.alphas`), by `KEY`."""
 
     def cuts(self) -> ArrowTable:
-        """Rounds with marks or losses, and the windows after them (`derive.cuts`)."""
+        """Rounds with marks or losses, and the windows after them (`derive.senders.cuts`)."""
 
     def detector(self) -> ArrowTable:
-        """Steps of the detector (`derive.detector`), by flow, direction and time."""
+        """Steps of the detector (`derive.senders.detector`), by flow, direction and time."""
 
 class Phases:
     """Phases of all paths, in the order of path and time."""
@@ -421,7 +421,7 @@ STARVED_SHARE: float
 """Share of a pair's rate below which a flow starves (`derive.coexistence`)."""
 
 ROUNDING: float
-"""Packets: smallest error of a predicted window (`derive.laws`)."""
+"""Packets: smallest error of a predicted window (`derive.senders.laws`)."""
 
 def scores(steps: ArrowRows, directions: ArrowRows) -> ArrowTable:
     """How the replayed score of each of ``directions`` lies about 8, as `fallback.replayed` has it.
@@ -432,7 +432,7 @@ def scores(steps: ArrowRows, directions: ArrowRows) -> ArrowTable:
 def alphas(rounds: ArrowRows, builds: ArrowRows) -> ArrowTable:
     """`alpha`, `alpha_lo` and `alpha_hi` of rounds in any order, by the builds of directions.
 
-    ``rounds`` are in one chunk; columns as `derive.alphas` names them.
+    ``rounds`` are in one chunk; columns as `derive.senders.alphas` names them.
     """
 
 def path_networks(flows: ArrowRows) -> tuple[ArrowTable, list[tuple[str, bool]]]:

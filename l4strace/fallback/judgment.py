@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from l4strace.derive.laws import DEEP_WINDOW_PACKETS
+from l4strace.derive.senders.laws import DEEP_WINDOW_PACKETS
 from l4strace.fallback.causes import (
     Cause,
     of_conditions,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from l4strace.derive.laws import LEAD, LEAD_EACH, MIN_LAW_ROUNDS, MISFIT, apart
+from l4strace.derive.senders.laws import LEAD, LEAD_EACH, MIN_LAW_ROUNDS, MISFIT, apart
 from l4strace.derive.vantage import once, scalable
 from l4strace.evidence import Evidence
 from l4strace.fallback.direction import Direction, typed

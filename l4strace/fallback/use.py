@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from l4strace.derive.laws import MIN_LAW_ROUNDS
+from l4strace.derive.senders.laws import MIN_LAW_ROUNDS
 from l4strace.evidence import Evidence
 from l4strace.fallback.direction import Direction
 from l4strace.fallback.recorded import Recorded

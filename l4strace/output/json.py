@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from l4strace.core import _native
-from l4strace.derive import marked, sender_logs
+from l4strace.derive import marked
+from l4strace.derive.senders import sender_logs
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture, traffic
 from l4strace.model import Analysis, Checklist, Finding, Measure, Proof, Skipped, VerdictLines

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from l4strace.console import one_line, printable
-from l4strace.derive import sender_logs
+from l4strace.derive.senders import sender_logs
 from l4strace.evidence import Capture, traffic
 from l4strace.model import Analysis, Finding
 from l4strace.output import flow_lines

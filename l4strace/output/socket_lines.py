@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.console import one_line
-from l4strace.derive import sender_logs
+from l4strace.derive.senders import sender_logs
 from l4strace.evidence import Capture
 from l4strace.wording.names import ends
 from l4strace.wording.quantities import quantity, share

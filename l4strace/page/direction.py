@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from l4strace.derive.cuts import with_regrowth
 from l4strace.derive.noise import NOTED_US
+from l4strace.derive.senders.cuts import with_regrowth
 from l4strace.page.drawing.thin import MAX_POINTS
 from l4strace.schema.words import PRAGUE
 from l4strace.wording import mark_bounds

@@ -52,7 +52,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from l4strace.derive.laws import MIN_LAW_ROUNDS
+from l4strace.derive.senders.laws import MIN_LAW_ROUNDS
 from l4strace.evidence import Evidence
 from l4strace.fallback import cases
 from l4strace.fallback.judgment import MOSTLY

@@ -18,7 +18,7 @@ def named(row: Mapping[str, Any]) -> str:
 
 
 def sentence(row: Mapping[str, Any]) -> str:
-    """Clauses about one row of `derive.sender_logs`; empty where the log has no number."""
+    """Clauses about one row of `derive.senders.sender_logs`; empty where the log has no number."""
     return "; ".join([*_state(row), *_feedback(row), *_validation(row)])
 
 

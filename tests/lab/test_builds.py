@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from l4strace.derive import builds
+from l4strace.derive.senders import builds
 from l4strace.ingest.join import attach
 from tests.support import frames
 

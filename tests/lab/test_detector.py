@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from l4strace.core import _native
-from l4strace.derive import detector
+from l4strace.derive.senders import detector
 from l4strace.ingest.join import attach
 from l4strace.prague import replay, scale
 from tests.support import frames

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from l4strace import pipeline
-from l4strace.derive import sender_logs
+from l4strace.derive.senders import sender_logs
 from l4strace.evidence import Capture, over_udp
 from l4strace.model import Finding
 from l4strace.rules import l4s009_kernel_log_not_joined as not_joined

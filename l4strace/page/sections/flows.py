@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from l4strace.derive import sender_logs
+from l4strace.derive.senders import sender_logs
 from l4strace.page.case import Case
 from l4strace.page.transports import drawn
 from l4strace.schema.words import BOTTLENECKS

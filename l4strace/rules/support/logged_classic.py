@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.derive import logged, vantage
-from l4strace.derive.laws import MIN_LAW_ROUNDS
+from l4strace.derive.senders.laws import MIN_LAW_ROUNDS
 from l4strace.evidence import Evidence, traffic
 from l4strace.model import Confidence, Finding, Measure, Severity, direction_of
 from l4strace.prague.constants import CUT_FLOOR

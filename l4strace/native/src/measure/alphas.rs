@@ -1,4 +1,4 @@
-//! Alpha as each build computes it, and what shows which build a sender runs: see `l4strace/derive/alphas.py`.
+//! Alpha as each build computes it, and what shows which build a sender runs: see `l4strace/derive/senders/alphas.py`.
 
 use std::array;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Rounds after which a sender's window is seen to be smaller or not: see `l4strace/derive/cuts.py`.
+//! Rounds after which a sender's window is seen to be smaller or not: see `l4strace/derive/senders/cuts.py`.
 
 use super::numbers::least;
 use super::rounds::{Direction, Rounds};

@@ -1,4 +1,4 @@
-//! Steps of the classic-ECN detector, one a round from the first CE on: see `l4strace/derive/detector.py`.
+//! Steps of the classic-ECN detector, one a round from the first CE on: see `l4strace/derive/senders/detector.py`.
 
 use super::numbers::least;
 use super::rounds::{Direction, Rounds};

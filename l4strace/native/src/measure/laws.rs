@@ -1,4 +1,4 @@
-//! What the windows of a sender after marks show of its law: see `l4strace/derive/laws.py`.
+//! What the windows of a sender after marks show of its law: see `l4strace/derive/senders/laws.py`.
 
 use super::alphas::{shown, Build, Shown};
 use super::numbers::{mean, median, most};

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from l4strace.derive import builds, detector, steps
+from l4strace.derive.senders import builds, detector, steps
 from l4strace.evidence import Capture
 from l4strace.ingest.join import attach
 from l4strace.prague import replay

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive.steps import Logged, logged
+from l4strace.derive.senders.steps import Logged, logged
 from l4strace.evidence import Capture
 from l4strace.prague import replay
 from l4strace.schema.evidence import BUILDS

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from l4strace.derive import alphas
+from l4strace.derive.senders import alphas
 from l4strace.evidence import Capture
 from tests.support import frames
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from l4strace.derive import cuts
+from l4strace.derive.senders import cuts
 from l4strace.evidence import Capture
 from tests.support.frames import MS, capture, frame, rounds
 

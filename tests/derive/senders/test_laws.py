@@ -7,7 +7,7 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from l4strace.derive import laws
+from l4strace.derive.senders import laws
 from tests.support import frames
 
 RTT_NS = 40 * frames.MS

@@ -1,6 +1,6 @@
 """Sums of what logs of user-space senders say."""
 
-from l4strace.derive import sender_logs
+from l4strace.derive.senders import sender_logs
 from l4strace.wording.sender_logs import sentence
 from tests.support import frames
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from l4strace.derive import detector
+from l4strace.derive.senders import detector
 from tests.support import frames
 
 

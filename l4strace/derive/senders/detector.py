@@ -9,7 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.derive.measured import measured
-from l4strace.derive.steps import Logged, logged
+from l4strace.derive.senders.steps import Logged, logged
 from l4strace.evidence import Capture
 from l4strace.schema.evidence import DETECTOR
 from l4strace.schema.keys import DIRECTION

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from l4strace.derive import builds
+from l4strace.derive.senders import builds
 from tests.support import frames
 
 

@@ -11,8 +11,8 @@ import polars.selectors as cs
 
 from l4strace.core import _native
 from l4strace.derive import neighbors
-from l4strace.derive.cuts import HALF
 from l4strace.derive.measured import measured
+from l4strace.derive.senders.cuts import HALF
 from l4strace.evidence import Capture
 from l4strace.prague.constants import CUT_FLOOR
 from l4strace.schema.evidence import LAWS

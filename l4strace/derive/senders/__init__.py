@@ -1,0 +1,1 @@
+"""What is known of senders: alpha, reductions and their law, the detector, their logs."""
