@@ -154,7 +154,7 @@ ROWS = (
     Row(*UNKNOWN, (losses.flat, losses.jitter), "{jitter}"),
     Row("none", NOTHING_THERE, (losses.flat, losses.quiet_path),
         "no marks, no loss and {flat}: nothing queues here"),
-    Row(*UNKNOWN, (losses.flat,), "{flat}, yet others of the path are marked or lose packets"),
+    Row(*UNKNOWN, (losses.flat,), "{flat}, yet packets of the path are marked or lost"),
     Row("unmarked", ALONE, (losses.unanswered,), "{unanswered}"),
     Row(*UNKNOWN, (), "neither marks nor a standing queue"),
 )
