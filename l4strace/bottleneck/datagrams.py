@@ -18,21 +18,30 @@ from l4strace.derive.queue_features import L4S_MARK_US
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY, PATH
 
+NO_EMPTY_PATH = (
+    "no handshake shows an empty path: the smallest delay may hold a queue, and at which delay "
+    "marks begin is not known"
+)
+"""Why a direction without `begun` is not judged."""
+
 NUMBERS = dict.fromkeys((f.name for f in fields(Direction) if f.type == "float"), nan)
 """What is not measured is unknown, never 0."""
 
 
 def measured(capture: Capture) -> list[dict[str, Any]]:
-    """Rows of `paths` with marks, of directions whose path has been seen without queue.
+    """Rows of `paths` with marks.
 
-    With `source`, `path`, `marked_as`, `acked`, `marks` and `all_marks`.
+    With `source`, `path`, `marked_as`, `acked`, `marks` and `all_marks`; `begun`: the path has been
+    seen without queue.
     """
     sent = neighbors.datagrams(capture).select(*KEY, "path", "marked_as")
     arrived = one_way.end_to_end(capture).rename({"near": "source", "matched": "acked"})
     marks = pl.col("ect1_to_ce") + pl.col("ect0_to_ce")
     here = arrived.unique(KEY, keep="first", maintain_order=True).join(sent, on=KEY)
-    begun = here.join(_begun(capture), on=PATH, how="semi", maintain_order="left")
-    return begun.filter(marks > 0).with_columns(marks=marks, all_marks=marks).sort(KEY).to_dicts()
+    begun = _begun(capture).with_columns(begun=pl.lit(True))
+    placed = here.join(begun, on=PATH, how="left", maintain_order="left")
+    counted = placed.filter(marks > 0).with_columns(pl.col("begun").fill_null(False))
+    return counted.with_columns(marks=marks, all_marks=marks).sort(KEY).to_dicts()
 
 
 def _begun(capture: Capture) -> pl.DataFrame:

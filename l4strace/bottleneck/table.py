@@ -71,7 +71,7 @@ def _judged(capture: Capture) -> list[tuple[Row, Judged]]:
     """Each direction as it was measured, and what its path and its phases make of it."""
     paths = _paths(capture)
     rows = datagrams.measured(capture)
-    judged = guard.each(lambda row: _own(row, paths.of_datagrams(row)), rows, _failed)
+    judged = guard.each(lambda row: _of_datagrams(row, paths), rows, _failed)
     return _of_rounds(capture, paths) + list(zip(rows, judged, strict=True))
 
 
@@ -132,6 +132,13 @@ def _in_one_phase(capture: Capture, now: list[tuple[int, str, int]], paths: Path
 
 def _own(row: Row, d: Direction) -> Judged:
     return Judged(_key(row), _at(row), d, verdict.of(d))
+
+
+def _of_datagrams(row: Row, paths: Paths) -> Judged:
+    if row["begun"]:
+        return _own(row, paths.of_datagrams(row))
+    why = verdict.unknown(datagrams.NO_EMPTY_PATH)
+    return Judged(_key(row), _at(row), _hardly_known(row, row["all_marks"]), why)
 
 
 def _too_short(row: Row) -> Judged:

@@ -46,8 +46,11 @@ def quic(version: str | None, marks: int, *, at_us: float = 900.0, **more: int) 
 
 
 def test_only_a_handshake_shows_that_the_smallest_delay_holds_no_queue() -> None:
-    assert len(datagrams.measured(quic("1", 50))) == 1
-    assert datagrams.measured(quic(None, 50)) == []
+    assert [row["begun"] for row in datagrams.measured(quic("1", 50))] == [True]
+    assert [row["begun"] for row in datagrams.measured(quic(None, 50))] == [False]
+    (row,) = table.bottlenecks(quic(None, 50)).to_dicts()
+    assert (row["kind"], row["marking_delay_us"]) == ("unknown", None)
+    assert "the smallest delay may hold a queue" in row["reason"]
 
 
 def test_without_marks_nothing_is_judged() -> None:

@@ -1,6 +1,8 @@
 """Both ends of flows over UDP against the truth of their runs."""
 
 import json
+import lzma
+import struct
 from pathlib import Path
 
 import pytest
@@ -81,3 +83,36 @@ def test_rounds_have_the_one_way_delay_of_their_packets(shared_data: Path, run: 
     (way,) = seen.paths.join(rounds, on=["flow", "forward"], how="semi").to_dicts()
     assert rounds["owd_min_us"].min() == pytest.approx(0, abs=50)
     assert rounds["owd_max_us"].max() == pytest.approx(way["owd_max_us"], abs=50)
+
+
+def cut(path: Path, from_s: float) -> bytes:
+    """The capture from so many seconds after its first packet on."""
+    data = lzma.decompress(path.read_bytes())
+    made, at, first_ns = data[:24], 24, -1
+    while at < len(data):
+        seconds, parts, held = struct.unpack_from("<III", data, at)
+        ns = seconds * 10**9 + parts
+        first_ns = ns if first_ns < 0 else first_ns
+        if ns - first_ns >= from_s * 1e9:
+            made += data[at : at + 16 + held]
+        at += 16 + held
+    return made
+
+
+@pytest.mark.parametrize("run", ["pq1", "qg1"])
+@pytest.mark.parametrize("from_s", [0.05, 1.0, 4.0])
+def test_captures_that_begin_late_show_no_bottleneck(
+    shared_data: Path, run: str, from_s: float, tmp_path: Path
+) -> None:
+    """From t=4 s on no packet of qg1 meets less than 5 ms of queue: marks would begin too early."""
+    captures = []
+    for end in "ab":
+        recorded = shared_data / "user-space" / run / f"{end}.pcap.xz"
+        (late := tmp_path / f"{end}.pcap").write_bytes(cut(recorded, from_s))
+        captures.append(str(late))
+    evidence = pipeline.derive(pipeline.read(captures, companions=False), strict=True)
+    ((kind, at_us, reason),) = evidence.bottlenecks.select(
+        "kind", "marking_delay_us", "reason"
+    ).rows()
+    assert (kind, at_us) == ("unknown", None)
+    assert reason.startswith("No handshake shows an empty path")
