@@ -87,11 +87,13 @@ def packets(
     columns: Sequence[str] = (),
     flows: Set[int] | None = None,
     span_ns: tuple[int, int] | None = None,
+    ends_behind: int | None = None,
 ) -> Batches:
     """Batches of the `packets` table, or of some ``columns`` of it.
 
     ``starts`` has first frame and number of each conversation that tracking kept. ``flows`` and
-    ``span_ns``, on the capture's clock, choose among the packets.
+    ``span_ns``, on the capture's clock, choose among the packets; behind the frame
+    ``ends_behind``, reading ends where that time is over.
     """
 
 def acks(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import polars as pl
@@ -58,7 +59,15 @@ def of_findings(
             planned[at] = one._replace(moments={**one.moments, moment.place: moment.ts_ns})
         elif len(planned) < MOST_STRETCHES and (found := _planned(capture, moment)) is not None:
             planned.append(found)
-    return tuple(filled(capture, planned, MOST_ROWS))
+    return tuple(filled(capture, planned, MOST_ROWS, _last(packets)))
+
+
+def _last(packets: Mapping[int, Sequence[ProofPacket]]) -> dict[int, int]:
+    """The last frame of each capture that proves something: around each lies a stretch."""
+    last: dict[int, int] = {}
+    for one in chain.from_iterable(packets.values()):
+        last[one.source] = max(one.frame, last.get(one.source, 0))
+    return last
 
 
 def _of_packets(
@@ -152,11 +161,20 @@ def _between(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:
     return ys[at - 1] + min(max(share, 0.0), 1.0) * (ys[at] - ys[at - 1])
 
 
-def filled(capture: Capture, planned: Sequence[Stretch], most: int) -> Iterator[Stretch]:
-    """``planned`` with their packets, at most so many of each. Raises InputError."""
+def filled(
+    capture: Capture,
+    planned: Sequence[Stretch],
+    most: int,
+    ends_behind: Mapping[int, int] | None = None,
+) -> Iterator[Stretch]:
+    """``planned`` with their packets, at most so many of each. Raises InputError.
+
+    ``ends_behind`` has the frame of a capture from which on clocks are trusted to go on, if any.
+    """
     over = set(over_udp(capture)["flow"])
     of_udp = _of_udp(capture, [one for one in planned if one.flow in over], most)
-    of_tcp = _of_tcp(capture, [one for one in planned if one.flow not in over], most)
+    tcp = [one for one in planned if one.flow not in over]
+    of_tcp = _of_tcp(capture, tcp, most, ends_behind or {})
     for one in planned:
         yield next(of_udp if one.flow in over else of_tcp)
 
@@ -171,14 +189,18 @@ def _of_udp(capture: Capture, planned: Sequence[Stretch], most: int) -> Iterator
         yield one._replace(packets=next(rows[one.source]))
 
 
-def _of_tcp(capture: Capture, planned: Sequence[Stretch], most: int) -> Iterator[Stretch]:
+def _of_tcp(
+    capture: Capture, planned: Sequence[Stretch], most: int, ends_behind: Mapping[int, int]
+) -> Iterator[Stretch]:
     rows: list[list[pl.DataFrame]] = [[] for _ in planned]
     for source in sorted({one.source for one in planned}):
         mine = [(one, rows[at]) for at, one in enumerate(planned) if one.source == source]
         flows = frozenset(one.flow for one, _ in mine)
         span = min(one.start_ns for one, _ in mine), max(one.end_ns for one, _ in mine)
-        wanted = stream.Stretch(flows, span)
+        wanted = stream.Stretch(flows, span, ends_behind.get(source))
         for frame in stream.of_source(capture, source, columns=COLUMNS, stretch=wanted):
+            if frame.is_empty() and all(held for _, held in mine):
+                continue
             for one, held in mine:
                 within = pl.col("ts_ns").is_between(one.start_ns, one.end_ns)
                 left = most - sum(part.height for part in held)

@@ -25,6 +25,8 @@ class Stretch(NamedTuple):
     flows: frozenset[int] | None = None
     span_ns: tuple[int, int] | None = None
     """On the run's clock, both ends included."""
+    ends_behind: int | None = None
+    """Behind this frame, reading ends where the time is over; null: a clock may be set back."""
 
 
 WHOLE_RUN = Stretch()
@@ -59,8 +61,10 @@ def of_source(
 ) -> Iterator[pl.DataFrame]:
     """Streams the packets of the capture that is input ``number`` of a run."""
     second = second_pass(capture, number)
-    flows, span_ns = second.own(stretch)
-    stream = _native.packets(second.path, number, second.starts, columns, flows, span_ns)
+    flows, span_ns, ends_behind = second.own(stretch)
+    stream = _native.packets(
+        second.path, number, second.starts, columns, flows, span_ns, ends_behind
+    )
     yield from second.on_the_runs_clock(_frames(stream, progress))
 
 
@@ -113,7 +117,7 @@ def acks_of_source(
 ) -> Iterator[pl.DataFrame]:
     """Streams the `acks` table of one capture, without what the kernel sampled beside them."""
     second = second_pass(capture, number)
-    flows, span_ns = second.own(stretch)
+    flows, span_ns, _ = second.own(stretch)
     stream = _native.acks(second.path, number, second.starts, flows, span_ns)
     yield from second.on_the_runs_clock(_frames(stream, progress))
 

@@ -73,3 +73,17 @@ def test_packets_behind_later_ones_are_found(tmp_path: Path) -> None:
     early = packets.Stretch(span_ns=(10**18, 10**18 + 9))
     capture = load.load([str(path)])
     assert sum(frame.height for frame in packets.batches(capture, stretch=early)) == 10
+
+
+def test_reading_ends_behind_a_frame_where_the_time_is_over(tmp_path: Path) -> None:
+    path = tmp_path / "run.pcap"
+    path.write_bytes(timed_pcap([(10**18 + number, FRAME) for number in range(100_000)]))
+    capture = load.load([str(path)])
+
+    def batches(ends_behind: int | None) -> list[int]:
+        wanted = packets.Stretch(None, (10**18, 10**18 + 9), ends_behind)
+        return [frame.height for frame in packets.batches(capture, stretch=wanted)]
+
+    assert batches(None) == [10, 0, 0, 0]
+    assert batches(10) == [10]
+    assert batches(40_000) == [10, 0]

@@ -74,8 +74,14 @@ def lost_between(evidence: Evidence) -> pl.DataFrame:
 
 def control(evidence: Evidence, flow: int | None, forward: bool | None) -> str:
     """The congestion control of a direction's sender, as a log or a host file names it; or none."""
-    own = (pl.col("flow") == flow) & (pl.col("forward") == forward)
-    return str(evidence.directions.filter(own)["cc"].drop_nulls().max() or "")
+    return "" if flow is None or forward is None else _controls(evidence).get((flow, forward), "")
+
+
+@kept
+def _controls(evidence: Evidence) -> dict[tuple[int, bool], str]:
+    """Congestion controls by flow and direction, of those that something names."""
+    known = evidence.directions.drop_nulls("cc").group_by(DIRECTION).agg(pl.col("cc").max())
+    return {(flow, forward): cc for flow, forward, cc in known.iter_rows()}
 
 
 def named(evidence: Evidence, flow: int) -> str:

@@ -116,9 +116,11 @@ fn first_acks(
 ///
 /// `starts` gives first frame and number of each conversation that tracking kept; without it they are
 /// numbered in the order in which the capture shows them. `columns` names those to make; none: all. `flows` and
-/// `span_ns` (on the capture's clock) choose among the packets.
+/// `span_ns` (on the capture's clock) choose among the packets; behind the frame `ends_behind`, reading ends where that
+/// time is over.
 #[pyfunction]
-#[pyo3(signature = (path, source=0, starts=None, columns=Vec::new(), flows=None, span_ns=None))]
+#[pyo3(signature = (path, source=0, starts=None, columns=Vec::new(), flows=None, span_ns=None, ends_behind=None))]
+#[allow(clippy::too_many_arguments)] // each has its name in Python
 fn packets(
     py: Python<'_>,
     path: &str,
@@ -127,11 +129,13 @@ fn packets(
     columns: Vec<String>,
     flows: Option<HashSet<u32>>,
     span_ns: Option<(i64, i64)>,
+    ends_behind: Option<u64>,
 ) -> PyResult<Batches> {
     let stream = native(py, || read::open(&Input::from(path)))?;
     let numbering = starts.map_or_else(Numbering::default, Numbering::tracked);
     let follow = columns.is_empty() || columns.iter().any(|name| FOLLOWED.contains(&name.as_str()));
-    let followed = Followed::new(stream, numbering, follow, Only { flows, span_ns, acks: false });
+    let followed =
+        Followed::new(stream, numbering, follow, Only { flows, span_ns, ends_behind, acks: false });
     Ok(Batches { followed, table: Box::new(move |rows| columns_of(rows, source, &columns)) })
 }
 
@@ -147,7 +151,7 @@ fn acks(
     span_ns: Option<(i64, i64)>,
 ) -> PyResult<Batches> {
     let stream = native(py, || read::open(&Input::from(path)))?;
-    let only = Only { flows, span_ns, acks: true };
+    let only = Only { flows, span_ns, ends_behind: None, acks: true };
     let followed = Followed::new(stream, Numbering::tracked(starts), true, only);
     Ok(Batches { followed, table: Box::new(move |rows| super::acks::columns_of(rows, source)) })
 }
