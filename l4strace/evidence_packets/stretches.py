@@ -141,15 +141,19 @@ def _planned(capture: Capture, moment: Moment) -> Stretch | None:
     rounds = pl.concat(known).sort("start_ns")
     if rounds.is_empty():
         return None
-    times, sent = [rounds["start_ns"][0]], [0.0]
+    # Of encrypted traffic the rounds are slots of a clock, which may begin before its first packet.
+    first_ns = over_udp(capture).filter(source=moment.source, flow=moment.flow)["first_ns"].min()
+    # Counted from there: a float holds no time of today to the nanosecond.
+    begin = max(rounds["start_ns"][0], first_ns or 0)
+    times, sent = [0], [0.0]
     for end_ns, count in rounds.select("end_ns", "sent_packets").iter_rows():
-        times.append(max(end_ns, times[-1] + 1))
+        times.append(max(end_ns - begin, times[-1] + 1))
         sent.append(sent[-1] + count + 1e-6)
-    here = _between(moment.ts_ns, times, sent)
-    start = _between(here - LEAD * DATA_PACKETS, sent, times)
-    end = _between(here + (1 - LEAD) * DATA_PACKETS, sent, times)
+    here = _between(moment.ts_ns - begin, times, sent)
+    start = begin + round(_between(here - LEAD * DATA_PACKETS, sent, times))
+    end = begin + round(_between(here + (1 - LEAD) * DATA_PACKETS, sent, times))
     # A handshake, or the ACK of the last packet, lies outside of all rounds.
-    span = min(round(start), moment.ts_ns), max(round(end), moment.ts_ns)
+    span = min(start, moment.ts_ns), max(end, moment.ts_ns)
     moments = {moment.place: moment.ts_ns}
     return Stretch(moment.source, moment.flow, moment.forward, *span, moments)
 

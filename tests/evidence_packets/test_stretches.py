@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from l4strace import pipeline
+from l4strace.evidence import over_udp
 from l4strace.evidence_packets import stretches
 from l4strace.ingest import packets
 from l4strace.pipeline import Judged
@@ -63,6 +64,7 @@ def test_findings_over_udp_have_stretches_with_the_frames_that_they_name(name: s
     for place, one in shown.items():
         assert one.packets is not None
         assert 0 < one.packets.height <= stretches.MOST_ROWS
+        assert one.start_ns >= over_udp(run.read)["first_ns"].min(), "not before the run"
         frames = run.analysis.findings[place].frames
         passed = dict(one.packets.select("frame", "ts_ns").iter_rows())
         assert not frames or one.moments[place] == passed[min(frames)]

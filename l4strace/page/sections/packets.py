@@ -6,12 +6,13 @@ import base64
 from typing import Any, NamedTuple
 
 from l4strace.evidence import traffic
-from l4strace.model import ProofPacket, Stretch
+from l4strace.model import Finding, ProofPacket, Stretch
 from l4strace.page.case import Case
 from l4strace.page.drawing import packet_rows
 from l4strace.page.sections.findings import shown_ids
 from l4strace.schema.words import ECN_FIELD
 from l4strace.wording.amounts import NONE, data_size, typeset
+from l4strace.wording.moments import span
 from l4strace.wording.quantities import count
 
 TITLE = "Evidence packets"
@@ -52,7 +53,7 @@ class Group(NamedTuple):
 
     key: str
     rule: str
-    message: str
+    about: str
     source: str
     rows: tuple[Row, ...]
     chart: PacketChart | None = None
@@ -134,11 +135,17 @@ def _group(case: Case, place: int, key: str, packets: tuple[ProofPacket, ...]) -
     return Group(
         key=key,
         rule=finding.rule,
-        message=typeset(finding.message),
+        about=_about(case, finding),
         source=case.inputs.get(_source(case, place, packets), ""),
         rows=tuple(_row(case, packet) for packet in packets),
         chart=_chart(case, place),
     )
+
+
+def _about(case: Case, finding: Finding) -> str:
+    """Its headline and time: the message stands in its card, or in the verdict."""
+    about = typeset(finding.headline or finding.message)
+    return f"{about}, {span(case.evidence, *finding.span_ns)}" if finding.span_ns else about
 
 
 def _source(case: Case, place: int, packets: tuple[ProofPacket, ...]) -> int:

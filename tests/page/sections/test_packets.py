@@ -30,6 +30,7 @@ def test_packets_stand_under_their_finding_and_can_be_downloaded(case: Case) -> 
     proof = Proof({0: (packet,)}, b"pcapng", "One is missing.")
     section = packets.build(Case(case.evidence, dataclasses.replace(case.analysis, proof=proof)))
     (group,) = section.groups
+    assert group.about.startswith(case.analysis.findings[0].headline)
     (row,) = group.rows
     assert (group.key, group.source) == ("L4S301-flow-0", "sender.pcapng.xz")
     assert (row.frame, row.time, row.to, row.codepoint) == ("2281", "0.500000", "client", "ECT(0)")
