@@ -183,13 +183,13 @@ def _why(capture: Capture, known: pl.DataFrame) -> str:
         "" if followed else f" A second capture, at the other end, would show {lost}path changes."
     )
     if unread.is_empty():
-        return f"The response to marks is not judged: {UNKNOWN_LAW}.{more}"
+        return f"How it responds to marks is not judged: {UNKNOWN_LAW}.{more}"
     why = listed([UNREAD[name] for name in UNREAD if name in unread["transport"]])
     what = "RTT" if followed else "Loss, RTT, queue"
     quic = unread.filter(transport="quic")
     if quic.height and quic.join(capture.udp_kernel, on="flow", how="semi").is_empty():
         more += " A qlog of the sender would show RTT and window."
-    other = f" Of {_transports(read)}, the response to marks is not: {UNKNOWN_LAW}." * bool(
+    other = f" Of {_transports(read)}, how it responds to marks is not: {UNKNOWN_LAW}." * bool(
         read.height
     )
     return f"{what} and response to marks are not judged: {why}.{more}{other}"

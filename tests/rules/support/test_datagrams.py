@@ -100,7 +100,7 @@ def test_judged_is_what_both_ends_or_feedback_show() -> None:
     told = evidence(flows=kind, directions=sent)
     assert datagrams.judged(told) == 1
     assert datagrams.unjudged(told).endswith(
-        "The response to marks is not judged: its sender need not follow TCP Prague's law. "
+        "How it responds to marks is not judged: its sender need not follow TCP Prague's law. "
         "A second capture, at the other end, would show path changes."
     )
 
