@@ -50,7 +50,6 @@ $(VENV)/.dev: $(VENV)/.pip
 test: side-by-side py-test ## checks, unit tests and recorded runs: no root, no other program, ten minutes
 
 test-system: $(VENV)/.dev dist ## browser, namespaces, capture, hostile batches, wheels (what to install: .ci/run)
-	$(CARGO) test --quiet --release --manifest-path $(NATIVE)/loom/Cargo.toml
 	$(CARGO) test --quiet --release --manifest-path $(SIM)/Cargo.toml
 	$(PYTEST) $(BESIDE) -m "($(SYSTEM)) and not (root or vm)"
 	# Live traffic has the machine for itself.
@@ -70,7 +69,6 @@ check: check-python check-rust ## formatting, lint, types, layers
 
 check-rust:
 	cargo fmt --manifest-path $(NATIVE)/Cargo.toml --check
-	cargo fmt --manifest-path $(NATIVE)/loom/Cargo.toml --check
 	cargo fmt --manifest-path $(SIM)/Cargo.toml --check
 	# In the profile of `cargo test`, which compiles half of the same.
 	$(CARGO) clippy --quiet --manifest-path $(NATIVE)/Cargo.toml --all-targets --all-features -- -D warnings

@@ -36,8 +36,8 @@ QUICK_BYTES = 16 << 20
 MOST_AHEAD = 4
 """Items that are worked on at a time: each is held in memory."""
 
-LANES = 16
-"""Lanes that the tracking threads follow at most, as in native/src/track/crew/lanes.rs."""
+MOST_STARTED = 16
+"""Threads that are started at most, unless there are more processors."""
 
 PARTS_SHOWN = 5
 """Parts of a stage that `timings` lists."""
@@ -53,7 +53,7 @@ def limit_threads(most: int | None) -> None:
     512 of them take 9 s on two processors, and gain nothing.
     """
     global _most
-    _most = most if most is None else min(most, max(_processors(), LANES))
+    _most = most if most is None else min(most, max(_processors(), MOST_STARTED))
     if most is not None:
         os.environ[OF_POLARS] = str(_most)
 

@@ -108,7 +108,7 @@ def test_tables_do_not_depend_on_the_threads():
 
 @pytest.mark.parametrize("shape", ["short flows", "mix", "one flow"])
 def test_nor_do_those_of_other_shapes(shape, tmp_path):
-    """Many conversations, whose packets wait for each other; datagrams between; a single lane."""
+    """Many conversations, whose packets wait for each other; datagrams between; one flow."""
     clean = workloads.captured("accecn-clean/sender.pcap.xz")
     path = tmp_path / "shape.pcap"
     if shape == "short flows":

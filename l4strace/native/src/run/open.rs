@@ -5,7 +5,7 @@ use super::Watcher;
 use crate::packet::Packet;
 use crate::pair::Interfaces;
 use crate::read::{self, Input, ReadError, Sink};
-use crate::track::{self, Crew, Threads, Tracker, UdpFlows};
+use crate::track::{self, Pipeline, Threads, UdpFlows};
 
 /// Buffers (256 KiB each) between two calls of the watcher.
 const REPORT_EVERY: u32 = 32;
@@ -35,8 +35,8 @@ fn capture<E: From<ReadError>>(
     let mut stream = read::open(input)?;
     let mut udp = UdpFlows::default();
     let mut interfaces = Interfaces::default();
-    let tracker = track::follow(threads, |crew| {
-        let mut traffic = Traffic { crew, udp: &mut udp, interfaces: &mut interfaces };
+    let tracker = track::follow(threads, |pipeline| {
+        let mut traffic = Traffic { pipeline, udp: &mut udp, interfaces: &mut interfaces };
         let mut more = true;
         while more {
             for _ in 0..REPORT_EVERY {
@@ -54,7 +54,7 @@ fn capture<E: From<ReadError>>(
 
 /// Each transport goes to what follows it.
 struct Traffic<'t, 'scope, 'env> {
-    crew: &'t mut Crew<'scope, 'env, Tracker>,
+    pipeline: &'t mut Pipeline<'scope, 'env>,
     udp: &'t mut UdpFlows,
     interfaces: &'t mut Interfaces,
 }
@@ -63,7 +63,7 @@ impl Sink for Traffic<'_, '_, '_> {
     #[inline]
     fn packets(&mut self, packets: &[Packet]) {
         packets.iter().for_each(|packet| self.interfaces.segment(packet));
-        self.crew.packets(packets);
+        self.pipeline.packets(packets);
     }
 
     fn datagram(&mut self, packet: &Packet, payload: &[u8]) {

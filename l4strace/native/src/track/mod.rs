@@ -3,16 +3,16 @@
 //!
 //! `udp` has the conversations of UDP; all else is TCP.
 //!
-//! `crew` shares conversations out among threads, `table` finds the one of a packet, and `conversation` hands the
-//! packet to `handshake`, to what its direction is `sending` and to the `feedback` on the other; `rounds` has the
-//! rows.
+//! `pipeline` has the thread that follows packets, `table` finds the conversation of one, and `conversation` hands it to
+//! `handshake`, to what its direction is `sending` and to the `feedback` on the other; `rounds` has the rows. Packets of
+//! more conversations than a cache holds are `waiting` for others of their own.
 
 mod conversation;
-mod crew;
 mod dscp;
 mod effects;
 mod feedback;
 mod handshake;
+mod pipeline;
 mod prefetch;
 mod rounds;
 mod sending;
@@ -22,15 +22,16 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 mod udp;
+mod waiting;
 
 pub use conversation::direction::{Direction, Totals, CLOCK_STEP_NS};
 pub use conversation::flow::{Ended, Flow};
 pub use conversation::seq::SeqSpace;
-pub use crew::{follow, Crew, Threads};
 pub use effects::{Acked, Effect, Effects, Seen};
 pub use feedback::counters::{CEB, E0B, E1B};
 pub use handshake::vantage::Vantage;
 pub use handshake::{reflected, Handshake, Mode, Shown};
+pub use pipeline::{follow, Pipeline, Threads};
 pub use rounds::round::{Limit, RoundRow};
 pub use rounds::rows::{Leaving, Rows};
 pub use sending::rtt::RttTotals;
@@ -43,19 +44,17 @@ pub use udp::{
 };
 
 use crate::packet::Packet;
-use crew::lanes::Limits;
-use crew::mix::Mix;
-use crew::waiting::Waiting;
+use waiting::mix::Mix;
+use waiting::Waiting;
 
 /// Follows the packets of one capture.
 #[derive(Default)]
 pub struct Tracker {
     pub table: FlowTable,
-    /// Each where it is, however many there are: lanes are put together without a copy.
+    /// Each where it is, however many there are: none is copied when there are more.
     #[allow(clippy::vec_box)]
     pub flows: Vec<Box<Flow>>,
     pub rounds: Rows,
-    limits: Limits,
     mix: Mix,
     waiting: Waiting,
     /// Conversations without data that were dropped, and with how many conversations to look again.

@@ -235,17 +235,6 @@ impl FlowTable {
         Interned { flow, forward, new: true }
     }
 
-    /// The conversations of several tables, which share no ends, in a new order: place of each table and
-    /// number there. `numbers` has the new numbers by table. It is for looking up, not for more packets.
-    pub fn merged(parts: &[FlowTable], order: &[(usize, u32)], numbers: &[Vec<u32>]) -> Self {
-        let conversation = |&(part, old): &(usize, u32)| {
-            let known = parts[part].conversations[old as usize];
-            let before = known.before.map(|before| numbers[part][before as usize]);
-            Conversation { before, ..known }
-        };
-        FlowTable { conversations: order.iter().map(conversation).collect(), ..FlowTable::default() }
-    }
-
     /// Drops conversations: `numbers` has the new number of those that stay, by the old one.
     pub fn keep(&mut self, numbers: &[Option<u32>]) {
         let mut stays = numbers.iter().map(Option::is_some);

@@ -1,11 +1,10 @@
-//! The rows of rounds that ended, in blocks: they are not copied when there are more of them, nor when lanes are put
-//! together.
+//! The rows of rounds that ended, in blocks: they are not copied when there are more of them.
 
 use std::collections::BTreeMap;
 
 use super::round::RoundRow;
 
-/// Rows of the first block and of the largest: lanes with few rounds take little, and a large block (1 MB) goes
+/// Rows of the first block and of the largest: captures with few rounds take little, and a large block (1 MB) goes
 /// back to the system when it is dropped, which the allocator keeps small ones from.
 const FIRST: usize = 16;
 const MOST: usize = 1 << 11;
@@ -108,14 +107,6 @@ impl Rows {
     pub(in crate::track) fn at(&mut self, place: u32) -> &mut RoundRow {
         &mut self.blocks[(place >> BITS) as usize][place as usize & ((1 << BITS) - 1)]
     }
-
-    /// Takes over the rows of another lane, whose places are no longer theirs.
-    pub(in crate::track) fn append(&mut self, mut other: Rows) {
-        let before = self.blocks.len() as u32;
-        self.blocks.append(&mut other.blocks);
-        self.live += other.live;
-        self.free.extend(other.free.iter().map(|(block, place)| (before + block, *place)));
-    }
 }
 
 /// Rows on their way into a table: a block goes once all of its rows did.
@@ -177,13 +168,5 @@ mod tests {
         }
         assert_eq!(leaving.blocks[0].capacity(), 0);
         assert_eq!(leaving.row((1, 0)).round, FIRST as u32);
-    }
-
-    #[test]
-    fn rows_of_lanes_follow_each_other() {
-        let (mut all, _) = rows(0..100);
-        all.append(rows(200..202).0);
-        assert!(all.iter().map(|row| row.round).eq((0..100).chain(200..202)));
-        assert_eq!(all.len(), 102);
     }
 }

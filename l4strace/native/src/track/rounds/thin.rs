@@ -6,8 +6,7 @@
 //! rounds of slow start, with retransmissions or a high RTT stay as they are, and so do those around them. Which rounds
 //! these are depends on their numbers, not on when rows are thinned: a stretch that stays has always been whole.
 //!
-//! Limits hold for a direction, for a lane while it is followed, and for a capture once all lanes have ended. Each
-//! depends on the packets alone, not on the threads that follow them.
+//! Limits hold for a direction and for a capture.
 
 use super::round::{CeRange, MarkedRtt, RoundRow, RttSummary};
 use super::rows::{Of, Rows};
@@ -16,8 +15,6 @@ use crate::track::Tracker;
 
 /// Rows of one direction from which they are thinned: 30 MB with the tables made of them.
 pub const MOST_ROWS: u32 = 1 << 15;
-/// Rows of a lane: some lanes may have more than their part.
-pub const LANE_ROWS: usize = ALL_ROWS / 8;
 /// Rows of a capture: a diagnosis with three quarters of them took 1.3 GB.
 pub const ALL_ROWS: usize = 32 * MOST_ROWS as usize;
 /// Rows that every direction may have, however many there are.
@@ -43,14 +40,18 @@ impl Tracker {
     /// where there are very many of them.
     #[cold]
     pub(in crate::track) fn thin(&mut self) {
-        for ((flow, forward), left) in self.rounds.fit(self.limits.rows - self.limits.rows / 4) {
+        self.thin_to(ALL_ROWS);
+    }
+
+    fn thin_to(&mut self, most: usize) {
+        for ((flow, forward), left) in self.rounds.fit(most - most / 4) {
             let side = usize::from(!forward);
             if let Some(sender) = self.flows[flow as usize].dirs[side].sender.as_mut() {
                 sender.rows = left;
             }
         }
         // Not at once again where that left many.
-        self.thin_at = self.limits.rows.max(self.rounds.len() + self.rounds.len() / 4);
+        self.thin_at = most.max(self.rounds.len() + self.rounds.len() / 4);
     }
 }
 

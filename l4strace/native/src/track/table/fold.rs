@@ -23,7 +23,7 @@ impl Tracker {
         self.flush();
         let bare = self.flows.iter().filter(|flow| flow.is_bare());
         let mut bare: Vec<(i64, u32)> = bare.map(|flow| (flow.last_ns, flow.id)).collect();
-        let most = self.limits.bare;
+        let most = MOST_BARE;
         let many = bare.len().saturating_sub(most / 2);
         if bare.len() > most {
             bare.select_nth_unstable(many - 1);
@@ -60,12 +60,6 @@ impl Tracker {
 }
 
 impl Flow {
-    /// `numbers` has the new numbers.
-    pub(in crate::track) fn renumber(&mut self, numbers: &[u32]) {
-        self.id = numbers[self.id as usize];
-        self.successor = self.successor.map(|id| numbers[id as usize]);
-    }
-
     /// Neither side sent data, nor acknowledged more than SYN and FIN.
     pub(in crate::track) fn is_bare(&self) -> bool {
         self.dirs.iter().all(|dir| dir.sender.is_none() && dir.acked <= 2)

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::track::rounds::round::Controlled;
+use crate::track::testing::turn;
 
 const MOST: u32 = 4096;
 
@@ -184,5 +185,31 @@ fn shorter_stretches_lie_within_longer_ones() {
         assert!(after.iter().all(|round| before.contains(round)), "{most}");
         let stretch = stretch(most);
         assert!((0..stretch).all(|round| after.contains(&round)), "{most}");
+    }
+}
+
+/// Three conversations of 3,000 rounds, thinned in the middle where `most` says so.
+fn tracked(most: Option<usize>) -> Tracker {
+    let mut tracker = Tracker::default();
+    let each = (0..6002).flat_map(|n| [1, 2, 4].map(|port| (n, port)));
+    for ((n, port), frame) in each.zip(1..) {
+        tracker.packets(&[turn(n, port, frame)]);
+        if let Some(most) = most.filter(|_| n == 4000 && port == 4) {
+            tracker.thin_to(most);
+        }
+    }
+    tracker.finish();
+    tracker
+}
+
+#[test]
+fn a_capture_is_thinned_while_it_is_followed() {
+    let (whole, thinned) = (tracked(None), tracked(Some(4096)));
+    assert!(thinned.rounds.len() < whole.rounds.len());
+    let rounds = |tracker: &Tracker| tracker.rounds.iter().map(|row| row.round_trips).sum::<u32>();
+    assert_eq!(rounds(&thinned), rounds(&whole));
+    for flow in &thinned.flows {
+        let rows = thinned.rounds.iter().filter(|row| row.flow == flow.id).count();
+        assert_eq!(flow.dirs[0].sender.as_ref().map(|sender| sender.rows as usize), Some(rows));
     }
 }

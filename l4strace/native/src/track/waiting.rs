@@ -4,7 +4,10 @@
 //! its own from memory; of some hundred thousand packets a dozen share one. Conversations do not look at each
 //! other, so their packets may be followed out of turn.
 
-use super::packed::Packed;
+pub(super) mod mix;
+pub(super) mod packed;
+
+use self::packed::Packets;
 use crate::packet::Packet;
 use crate::track::conversation::direction::Direction;
 use crate::track::conversation::flow::Flow;
@@ -15,8 +18,6 @@ use crate::track::Tracker;
 const EACH: usize = 16;
 /// Packets that wait at most in one capture, each in a cache line and eight bytes.
 pub const MOST_WAITING: usize = 1 << 18;
-/// Part of them (a quarter) that may carry more than a line holds.
-const MORE: usize = 4;
 
 /// Packets looked at together: what is asked of memory together comes together.
 const AHEAD: usize = 16;
@@ -28,9 +29,7 @@ const SPARSE: usize = 8;
 
 #[derive(Default)]
 pub struct Waiting {
-    packets: Vec<Packed>,
-    /// What those are that carry more.
-    whole: Vec<Packet>,
+    packets: Packets,
     /// In the order of the capture.
     turns: Vec<Turn>,
     /// The same in their own order, and by conversation where its next one goes: kept for their room.
@@ -49,7 +48,7 @@ struct Turn {
 impl Tracker {
     /// Numbers the packets' conversations at once, and follows the packets when enough wait.
     #[inline(never)]
-    pub(in crate::track) fn wait(&mut self, packets: &[Packet]) {
+    pub(super) fn wait(&mut self, packets: &[Packet]) {
         let mut hashes = [0; AHEAD];
         for packets in packets.chunks(AHEAD) {
             for (p, hash) in packets.iter().zip(&mut hashes) {
@@ -60,7 +59,7 @@ impl Tracker {
             for (p, &hash) in packets.iter().zip(&hashes) {
                 let at = self.intern(p, hash);
                 self.waiting.add(p, at.flow, u32::from(!at.forward));
-                if self.waiting.is_full(self.limits.waiting.min(EACH * self.flows.len())) {
+                if self.waiting.packets.are(MOST_WAITING.min(EACH * self.flows.len())) {
                     self.flush();
                 }
             }
@@ -94,23 +93,12 @@ impl Waiting {
     fn add(&mut self, p: &Packet, flow: u32, side: u32) {
         let at = (self.packets.len() as u32) << 1 | side;
         self.turns.push(Turn { flow, at });
-        let packed = Packed::of(p).unwrap_or_else(|| {
-            self.whole.push(*p);
-            Packed::elsewhere(self.whole.len() as u32 - 1)
-        });
-        self.packets.push(packed);
-    }
-
-    /// So many wait at `most`.
-    #[inline]
-    fn is_full(&self, most: usize) -> bool {
-        self.packets.len() >= most || self.whole.len() * MORE >= most
+        self.packets.add(p);
     }
 
     #[inline]
     fn packet(&self, turn: &Turn) -> Packet {
-        let packed = &self.packets[turn.at as usize >> 1];
-        packed.place().map_or_else(|| packed.packet(), |place| self.whole[place])
+        self.packets.get(turn.at as usize >> 1)
     }
 
     /// Puts the turns in their order; there are so many conversations.
@@ -138,13 +126,12 @@ impl Waiting {
 
     fn clear(&mut self) {
         self.packets.clear();
-        self.whole.clear();
         self.turns.clear();
     }
 
     /// Asks for the packets and conversations of some turns.
     fn ask(&self, flows: &[Box<Flow>], turns: &[Turn]) {
-        turns.iter().for_each(|turn| prefetch(&self.packets[turn.at as usize >> 1]));
+        turns.iter().for_each(|turn| self.packets.prefetch(turn.at as usize >> 1));
         turns.chunk_by(|a, b| a.flow == b.flow).for_each(|t| prefetch(&*flows[t[0].flow as usize]));
     }
 }
@@ -156,9 +143,9 @@ fn dirs<'a>(flows: &'a [Box<Flow>], turns: &'a [Turn]) -> impl Iterator<Item = &
 
 #[cfg(test)]
 mod tests {
+    use super::mix::CACHED;
     use super::*;
     use crate::packet::flag;
-    use crate::track::crew::lanes::CACHED;
     use crate::track::testing::{packet, A, B};
 
     const MS: u64 = 1_000_000;

@@ -1,7 +1,8 @@
 //! Whether the conversations that take turns are more than a cache holds: only then does it pay to hold their
 //! packets back. Conversations that are over, or have not begun, do not count.
 
-use super::lanes::CACHED;
+/// As many conversations stay in a second-level cache by themselves.
+pub const CACHED: usize = 128;
 
 /// Packets from one decision to the next.
 const LOOK: usize = 1024;

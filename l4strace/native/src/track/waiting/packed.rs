@@ -1,11 +1,23 @@
-//! A packet that waits, in one cache line: what following its conversation asks of it.
+//! Packets that wait, each in one cache line: what following their conversations asks of them.
 
 use crate::packet::{AccEcnOption, Packet, Tunnel};
+use crate::track::prefetch::prefetch;
+
+/// Part of the packets (a quarter) that may carry more than a line holds.
+const MORE: usize = 4;
+
+/// Packets in the order in which they came.
+#[derive(Default)]
+pub struct Packets {
+    lines: Vec<Packed>,
+    /// What those are that carry more.
+    whole: Vec<Packet>,
+}
 
 /// What most packets carry. The conversation's key is left out, and what stands in the table of packets alone.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
-pub struct Packed {
+struct Packed {
     frame: u64,
     ts_ns: i64,
     seq: u32,
@@ -41,10 +53,53 @@ const COUNTERS: u16 = 1 << 6;
 /// It carries more and stands elsewhere, at the place in `seq`.
 const ELSEWHERE: u16 = 1 << 15;
 
+impl Packets {
+    #[inline]
+    pub fn add(&mut self, p: &Packet) {
+        let line = Packed::of(p).unwrap_or_else(|| {
+            self.whole.push(*p);
+            Packed::elsewhere(self.whole.len() as u32 - 1)
+        });
+        self.lines.push(line);
+    }
+
+    /// The packet of this number, without its key where a line holds it.
+    #[inline]
+    pub fn get(&self, number: usize) -> Packet {
+        let line = &self.lines[number];
+        line.place().map_or_else(|| line.packet(), |place| self.whole[place])
+    }
+
+    /// Asks for the line of a packet.
+    #[inline]
+    pub fn prefetch(&self, number: usize) {
+        prefetch(&self.lines[number]);
+    }
+
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// So many are there at `most`.
+    #[inline]
+    pub fn are(&self, most: usize) -> bool {
+        self.lines.len() >= most || self.whole.len() * MORE >= most
+    }
+
+    pub fn clear(&mut self) {
+        self.lines.clear();
+        self.whole.clear();
+    }
+}
+
 impl Packed {
     /// `None` where it carries more: options of a SYN, or SACK blocks.
     #[inline]
-    pub fn of(p: &Packet) -> Option<Self> {
+    fn of(p: &Packet) -> Option<Self> {
         if p.mss.is_some() || p.wscale.is_some() || p.sack_permitted || p.sack.count > 0 {
             return None;
         }
@@ -79,13 +134,13 @@ impl Packed {
 
     /// In the place of a packet that carries more: where that is.
     #[cold]
-    pub fn elsewhere(place: u32) -> Self {
+    fn elsewhere(place: u32) -> Self {
         Packed { seq: place, has: ELSEWHERE, ..Packed::default() }
     }
 
     /// Where the packet is that this stands for.
     #[inline]
-    pub fn place(&self) -> Option<usize> {
+    fn place(&self) -> Option<usize> {
         (self.has & ELSEWHERE != 0).then_some(self.seq as usize)
     }
 
@@ -102,7 +157,7 @@ impl Packed {
 
     /// The packet, without its key and what tables of packets show.
     #[inline]
-    pub fn packet(&self) -> Packet {
+    fn packet(&self) -> Packet {
         let has = |bit: u16| self.has & bit != 0;
         let counter = |i: usize| has(COUNTERS << i).then_some(self.counters[i]);
         let option = || AccEcnOption {
