@@ -98,7 +98,7 @@ def test_the_fields_of_evidence_are_the_list_of_derived_tables():
         name for name, table in vars(schema_of_evidence).items() if isinstance(table, Table)
     ]
     assert list(DERIVED) == [name.lower() for name in declared]
-    made = {path.stem for path in DERIVE.glob("*.py") if "\ndef table(capture" in path.read_text()}
+    made = {path.stem for path in DERIVE.rglob("*.py") if "\ndef table(capture" in path.read_text()}
     made |= {"bottlenecks", "signs"}
     assert set(DERIVED) - {pipeline.FALLBACK} == made == set(pipeline.MAKERS)
 

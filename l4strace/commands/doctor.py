@@ -41,7 +41,6 @@ def doctor(
 
     \b
     Examples:
-      sudo l4strace doctor
       sudo l4strace doctor --host server.example:5201
       l4strace doctor -i eth0 --json | jq '.doctor[] | select(.state != "ok")'
     """
