@@ -143,7 +143,7 @@ def _group(case: Case, place: int, key: str, packets: tuple[ProofPacket, ...]) -
 
 
 def _about(case: Case, finding: Finding) -> str:
-    """Its headline and time: the message stands in its card, or in the verdict."""
+    """Headline and time of the finding: the message stands in its card, or in the verdict."""
     about = typeset(finding.headline or finding.message)
     return f"{about}, {span(case.evidence, *finding.span_ns)}" if finding.span_ns else about
 
