@@ -50,8 +50,9 @@ from l4strace.rules.support import subjects
 from l4strace.wording.quantities import count, quantity, share
 
 CODE = "L4S202"
-MIN_PACKETS = 1.0
-"""Packets that alpha/2 of the window must amount to: less does not show in what is in flight."""
+MIN_PACKETS = 2.0
+"""Packets that alpha/2 of the window must amount to. Growth gives one back in each round trip, and
+what is in flight counts whole packets: less does not show (run s6173-087)."""
 
 NO_CUT = 0.1
 """Share of the rate that a sender over UDP gives up at least, of the half that marks asked for: as
