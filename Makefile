@@ -47,7 +47,7 @@ $(VENV)/.dev: $(VENV)/.pip
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@
 
-test: side-by-side py-test ## checks, unit tests and recorded runs: no root, no other program, ten minutes
+test: side-by-side py-test ## checks, unit tests and recorded runs: no root, no other program, eight minutes
 
 test-system: $(VENV)/.dev dist ## browser, namespaces, capture, hostile batches, wheels (what to install: .ci/run)
 	$(CARGO) test --quiet --release --manifest-path $(SIM)/Cargo.toml
