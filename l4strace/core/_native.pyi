@@ -396,7 +396,7 @@ class Measured:
         """
 
     def pressed(self, known: ArrowRows) -> ArrowTable:
-        """What directions sent while most of it arrived as CE (`derive.responding`), by `KEY`.
+        """What directions sent while most arrived as CE (`derive.senders.responding`), by `KEY`.
 
         ``known`` has whether each is asked for (`fed_back`).
         """

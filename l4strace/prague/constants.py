@@ -58,5 +58,7 @@ DCTCP = "dctcp"
 """tcp_dctcp, by its name: its alpha has 10 bits in every kernel (DCTCP_MAX_ALPHA)."""
 FRAC_CWND_UNIT = int(_RIGHT["frac_cwnd_unit"])
 """2^20: one packet in `frac_cwnd`."""
+TARGET_RTT_US = int(_RIGHT["target_rtt_us"])
+"""25 ms: shortest time between two updates of alpha, and between two reductions."""
 GAIN_SHIFT = int(_RIGHT["shift_g"])
 """4: alpha's gain is 1/16, and `upscaled_alpha` is alpha * 2^(PRAGUE_ALPHA_BITS + 4)."""

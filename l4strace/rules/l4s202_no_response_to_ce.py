@@ -43,7 +43,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import responding
+from l4strace.derive.senders import responding
 from l4strace.evidence import Evidence, over_udp
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects

@@ -2,8 +2,8 @@
 
 What it checks
 --------------
-Whether the sender's log shows reductions by 1 % and more with neither CE nor a lost packet from two
-round trips before to one behind, at least 5 of them.
+Whether the sender's log shows at least 5 reductions with neither CE nor a lost packet from two
+round trips before to one behind.
 
 Why it matters
 --------------
@@ -37,7 +37,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import logged
+from l4strace.derive.senders import logged
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.keys import KEY

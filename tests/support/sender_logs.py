@@ -25,7 +25,7 @@ def scene(
     }
     return evidence(
         udp_flows=frame("flows", transport="quic"),
-        udp_directions=frame("directions", ect1=ect1, ect0=901 - ect1, not_ect=0, ce=0),
+        udp_directions=frame("directions", data_ect1=ect1, data_ect0=901 - ect1),
         udp_kernel=frame(
             "kernel",
             ts_ns=times,

@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive import logged, vantage
+from l4strace.derive import neighbors, vantage
+from l4strace.derive.senders import logged
 from l4strace.derive.senders.laws import MIN_LAW_ROUNDS
 from l4strace.evidence import Evidence, traffic
 from l4strace.model import Confidence, Finding, Measure, Severity, direction_of
@@ -44,9 +45,7 @@ def _ect1(evidence: Evidence) -> pl.DataFrame:
     """Directions of all transports that leave mostly as ECT(1)."""
     everything = traffic(evidence)
     near = vantage.once(everything, everything.directions)
-    return near.filter(
-        pl.col("ect1") + pl.col("ce") > pl.col("ect0") + pl.col("not_ect"), pl.col("ect1") > 0
-    ).select(DIRECTION)
+    return near.filter(neighbors.carried() == "ect1").select(DIRECTION)
 
 
 def _finding(code: str, headline: str, row: dict[str, Any]) -> Finding:
@@ -55,8 +54,8 @@ def _finding(code: str, headline: str, row: dict[str, Any]) -> Finding:
         code,
         Severity.WARNING,
         Confidence.MEDIUM,
-        f"A sender with ECT(1) reduces like a classic one: in {row['samples']:,} reductions after "
-        f"CE its log shows {given} less window (median) where alpha/2 asks for {asked} at most.",
+        f"A sender with ECT(1) reduces like a classic one: its log shows {row['samples']:,} "
+        f"reductions after CE, of {given} (median). Alpha/2 asks for at most {asked}.",
         "Send ECT(0) with this congestion control, or use a scalable one.",
         **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),

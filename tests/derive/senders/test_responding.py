@@ -2,7 +2,7 @@
 
 import pytest
 
-from l4strace.derive import responding
+from l4strace.derive.senders import responding
 from l4strace.evidence import Evidence
 from l4strace.model import Finding, Skipped
 from l4strace.rules.l4s202_no_response_to_ce import check

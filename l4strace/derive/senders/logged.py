@@ -8,18 +8,8 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.evidence import Capture, kept
-from l4strace.prague.constants import FRAC_CWND_UNIT
+from l4strace.prague.constants import FRAC_CWND_UNIT, GAIN_SHIFT, TARGET_RTT_US
 from l4strace.schema.keys import KEY
-
-TARGET_NS = 25_000_000
-"""Shortest time between two reductions of Prague, and between two updates of alpha."""
-
-ALPHA_GAIN = 1 / 16
-"""What an update adds to alpha of the last share (RFC 8257 section 3.3, PRAGUE_SHIFT_G 4)."""
-
-LEAST_CUT = 0.01
-"""Share of the window from which a smaller one is a reduction: below it windows in bytes wobble
-with sizes and rounding. By eye."""
 
 ROUNDS_BACK, ROUNDS_AHEAD = 2, 1
 """Round trips before and after a reduction in which marks or losses explain it: those of a round
@@ -34,7 +24,7 @@ def reductions(capture: Capture) -> pl.DataFrame:
     `half_alpha` is the most that any law of alpha/2 asks for: alpha from 1.
     """
     samples = _windows(capture.udp_kernel)
-    falls = samples.filter(1 - pl.col("window") / pl.col("packets") >= LEAST_CUT).with_columns(
+    falls = samples.filter(pl.col("window") < pl.col("packets")).with_columns(
         fraction=1 - pl.col("window") / pl.col("packets"),
         back_ns=pl.col("ts_ns") - ROUNDS_BACK * pl.col("rtt_ns"),
         ahead_ns=pl.col("ts_ns") + ROUNDS_AHEAD * pl.col("rtt_ns"),
@@ -85,7 +75,7 @@ def _windows(kernel: pl.DataFrame) -> pl.DataFrame:
 
 def _alphas(samples: pl.DataFrame) -> pl.DataFrame:
     """`half_alpha` at the end of each period of a round trip, or of 25 ms where that is longer."""
-    length = pl.max_horizontal(pl.col("rtt_ns").median().over(KEY), TARGET_NS)
+    length = pl.max_horizontal(pl.col("rtt_ns").median().over(KEY), TARGET_RTT_US * 1000)
     period = ((pl.col("ts_ns") - pl.col("ts_ns").first().over(KEY)) / length).floor()
     ends = (
         samples.with_columns(period=period)
@@ -94,5 +84,5 @@ def _alphas(samples: pl.DataFrame) -> pl.DataFrame:
     )
     grown = {name: pl.col(name).cast(pl.Int64).diff().over(KEY) for name in ("ce", "delivered")}
     share = (grown["ce"] / grown["delivered"]).fill_nan(None).clip(0, 1).fill_null(1.0)
-    smoothed = share.ewm_mean(alpha=ALPHA_GAIN, adjust=False).over(KEY)
+    smoothed = share.ewm_mean(alpha=0.5**GAIN_SHIFT, adjust=False).over(KEY)
     return ends.select(*KEY, "ts_ns", half_alpha=smoothed / 2)
