@@ -16,8 +16,8 @@ lost its mark on the way, or the node does not read it.
 
 Evidence
 --------
-`paths.owd_median_us` and `matched`; `directions.dscp`, `ect1`, `ect0`, `not_ect`, `ce`, `first_ns`
-and `last_ns` near the sender; `rounds.limited_by`.
+`paths.owd_median_us` and `matched`; `directions.dscp`, `data_ect1`, `data_ect0`, `data_not_ect`,
+`first_ns` and `last_ns` near the sender; `rounds.limited_by`.
 
 When it is wrong
 ----------------
@@ -59,11 +59,9 @@ SHALLOW_US: float = _native.L4S_MARK_US
 ALIKE = 2.0
 """Factor up to which two medians may be of one queue: by eye."""
 
-OVERLAP = 0.5
-"""Share of a flow's time in which its neighbor must send: by eye."""
-
 MOSTLY = 0.5
-"""Share of the rounds that the window limits, from which the sender takes what it gets."""
+"""Share that is most of the whole: of a flow's time in which its neighbor sends, and of the rounds
+that its window limits."""
 
 BUILDS = "An NQB flow builds a queue"
 WAITS = "A low-latency flow waits in the queue of others"
@@ -84,14 +82,14 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _waits(evidence: Evidence) -> pl.DataFrame:
-    """Directions that both ends show: what each asks for, and its median wait (`us`)."""
+    """Directions that both ends show: `nqb`, `ect1`, and the median one-way queue delay `us`."""
     known = traffic(evidence).directions.select(
         *(*KEY, "first_ns", "last_ns"),
         nqb=pl.col("dscp") == NQB,
-        ect1=pl.col("ect1") + pl.col("ce") > pl.col("ect0") + pl.col("not_ect"),
     )
     places = (neighbors.directions(evidence), neighbors.datagrams(evidence))
-    named = pl.concat([place.select(*KEY, "path", "sender") for place in places]).unique(KEY)
+    ect1 = (pl.col("marked_as") == "ect1").alias("ect1")
+    named = pl.concat([place.select(*KEY, "path", "sender", ect1) for place in places]).unique(KEY)
     measured = one_way.end_to_end(evidence).filter(
         pl.col("matched") >= neighbors.MIN_STEADY_PACKETS
     )
@@ -112,7 +110,7 @@ def _beside(waits: pl.DataFrame, row: dict[str, Any]) -> pl.DataFrame:
     lasted = row["last_ns"] - row["first_ns"]
     # Inside one network a path has both ways.
     way = (pl.col("path") == row["path"]) & (pl.col("sender") == row["sender"])
-    return waits.filter(way, pl.col("flow") != row["flow"], end - begin >= OVERLAP * lasted)
+    return waits.filter(way, pl.col("flow") != row["flow"], end - begin >= MOSTLY * lasted)
 
 
 def _judged(
@@ -192,7 +190,7 @@ def _measure(row: dict[str, Any]) -> Measure:
 RULE = Rule(
     CODE,
     "nqb-in-deep-queue",
-    "A flow that asks for low latency waits in a deep queue.",
+    "A low-latency flow waits in a deep queue.",
     check,
     __doc__,
     (BUILDS, WAITS),

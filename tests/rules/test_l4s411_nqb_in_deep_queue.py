@@ -14,9 +14,9 @@ from tests.support.frames import evidence, frame, stack
 
 SECOND = 10**9
 ASKS = {
-    "nqb": {"dscp": NQB, "ect1": 0, "not_ect": 1000},
-    "ect1": {"dscp": 0, "ect1": 1000, "not_ect": 0},
-    "none": {"dscp": 0, "ect1": 0, "not_ect": 1000},
+    "nqb": {"dscp": NQB, "data_ect1": 0, "data_not_ect": 1000},
+    "ect1": {"dscp": 0, "data_ect1": 1000, "data_not_ect": 0},
+    "none": {"dscp": 0, "data_ect1": 0, "data_not_ect": 1000},
 }
 
 
@@ -28,7 +28,7 @@ def scene(*flows: tuple[str, float], limited_by: str = "media", **last: int) -> 
     def direction(flow: int, asks: str) -> pl.DataFrame:
         later: dict[str, Any] = last if flow else {}
         counts = ASKS[asks] | times | later
-        return frame("directions", flow=flow, ect0=0, ce=0, data_packets=1000, **counts)
+        return frame("directions", flow=flow, data_packets=1000, **counts)
 
     return evidence(
         flows=stack(
