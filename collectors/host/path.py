@@ -38,11 +38,13 @@ def examine(name, port):
     try:
         return [first, *probed(family, *ends)]
     except PermissionError:
-        return [first, *unprivileged(shown)]
+        return [first, *unprobed(shown, "a SYN of our own needs CAP_NET_RAW", "sudo")]
+    except OSError as error:
+        return [first, *unprobed(shown, "a SYN of our own cannot be sent: %s" % error)]
 
 
 def probed(family, local, remote):
-    """Return the lines that SYNs of our own show. Raises PermissionError."""
+    """Return the lines that SYNs of our own show. Raises OSError."""
     answer = handshake.ask(family, local, remote, ECT1)
     if answer and not answer.reset:
         return [check_accecn(answer), check_there(answer), check_back(answer)]
@@ -109,10 +111,9 @@ def mode(info):
     return ECN_MODES.get(struct.unpack_from("=I", info, ECN_MODE_AT)[0] & 3)
 
 
-def unprivileged(shown):
-    """Return the lines without the right to send a SYN of our own."""
-    why = "unknown: a SYN of our own needs CAP_NET_RAW"
-    unknown = [line(topic, PART, why, "sudo") for topic in ("AccECN", THERE, BACK)]
+def unprobed(shown, why, remedy=""):
+    """Return the lines without a SYN of our own, and why there is none."""
+    unknown = [line(topic, PART, "unknown: " + why, remedy) for topic in ("AccECN", THERE, BACK)]
     if shown is None:
         return unknown
     says = "a connection of this kernel, which requests AccECN, negotiated " + shown

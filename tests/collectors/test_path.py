@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import struct
 import sys
 
@@ -55,9 +56,30 @@ def test_a_connection_of_a_new_kernel_states_its_mode() -> None:
     info = bytes(276) + struct.pack("=I", 0b1110)
     assert path.mode(info) == "AccECN"
     assert path.mode(info[:-1]) is None
-    rows = path.unprivileged("AccECN")
+    rows = path.unprobed("AccECN", "no right", "sudo")
     assert [row["state"] for row in rows] == ["ok", "limited", "limited"]
-    assert {row["remedy"] for row in path.unprivileged(None)} == {"sudo"}
+    assert {row["remedy"] for row in path.unprobed(None, "no right", "sudo")} == {"sudo"}
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (PermissionError(), "unknown: a SYN of our own needs CAP_NET_RAW"),
+        (OSError("no buffer"), "unknown: a SYN of our own cannot be sent: no buffer"),
+    ],
+)
+def test_a_syn_that_cannot_be_sent_leaves_the_path_unknown(
+    error: OSError, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(handshake, "ask", ask)
+    monkeypatch.setattr(path, "by_kernel", lambda _: None)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        first, *others = path.examine("127.0.0.1", server.getsockname()[1])
+    assert first["state"] == "ok"
+    assert {row["says"] for row in others} == {says}
 
 
 @pytest.mark.parametrize(
