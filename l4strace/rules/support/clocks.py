@@ -13,7 +13,12 @@ from l4strace.rules.support import copies
 REPEATED = 3
 """Steps backwards that spoil a run: one or two spoil single rounds. By eye."""
 
+MIXED_NS = 1_000_000
+"""Difference of two clocks from which delays mean something else: DualPI2's step."""
+
 REASON = "the clock of the capture was set while it ran (L4S006)"
+MIXED = "two interfaces of the capture have clocks that differ (L4S014)"
+TWICE = "nearly every packet may be there twice (L4S010)"
 
 
 def spoiled(evidence: Evidence) -> list[int]:
@@ -21,15 +26,6 @@ def spoiled(evidence: Evidence) -> list[int]:
     forward = pl.col("clock_ahead_ns").fill_null(0) > 0
     back = pl.col("clock_steps").fill_null(0) >= REPEATED
     return evidence.directions.filter(forward | back)["source"].unique().sort().to_list()
-
-
-MIXED_NS = 1_000_000
-"""Difference of two clocks from which delays mean something else: DualPI2's step."""
-
-MIXED = "two interfaces of the capture have clocks that differ (L4S014)"
-
-
-TWICE = "nearly every packet may be there twice (L4S010)"
 
 
 def measurable(evidence: Evidence, results: Sequence[Finding | Skipped]) -> list[Finding | Skipped]:

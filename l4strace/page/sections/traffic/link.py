@@ -157,7 +157,7 @@ class Link:
         return Marks(sum(one.packets for one in counts), all(one.exact for one in counts))
 
     def _marked(self, direction: tuple[int, bool], marks: int, begins: int | None) -> Marks:
-        """CE of one direction; ``begins`` of ECE, where only that says something of marks."""
+        """CE of one direction; ``begins``: how often ECE began, where the feedback is only ECE."""
         if begins is None:
             return Marks(marks, exact=True)
         if direction in self.arrived:
