@@ -14,7 +14,7 @@ from host.handshake import CE, ECT0, ECT1, NOT_ECT
 from kernel.diag import kernel_version
 
 CONNECT_S = 5.0
-THERE, BACK = "ECT(1) out", "ECT(1) back"
+SERVER, THERE, BACK = "server", "ECT(1) out", "ECT(1) back"
 NAMES = {NOT_ECT: "Not-ECT", ECT1: "ECT(1)", ECT0: "ECT(0)", CE: "CE"}
 REFLECTED = {0b010: NOT_ECT, 0b011: ECT1, 0b100: ECT0, 0b110: CE}
 """ACE of a SYN/ACK: how the SYN arrived. 0b101 accepts AccECN, too, and states nothing."""
@@ -32,15 +32,18 @@ def examine(name, port):
             family, ends = plain.family, (plain.getsockname(), plain.getpeername())
             shown = by_kernel(plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 512))
     except (OSError, UnicodeError) as error:
-        says = "%s port %d: %s" % (name, port, error)
-        return [line("server", BAD, says, "name a server and a port where it listens")]
-    first = line("server", GOOD, "%s port %d accepts connections" % (ends[1][0], port))
+        says = "%s port %d: %s" % (name, port, getattr(error, "strerror", None) or error)
+        return [line(SERVER, BAD, says, "name a server and a port where it listens")]
+    first = line(SERVER, GOOD, "%s port %d accepts connections" % (ends[1][0], port))
     try:
         return [first, *probed(family, *ends)]
     except PermissionError:
         return [first, *unprobed(shown, "a SYN of our own needs CAP_NET_RAW", "sudo")]
     except OSError as error:
-        return [first, *unprobed(shown, "a SYN of our own cannot be sent: %s" % error)]
+        return [
+            first,
+            *unprobed(shown, "a SYN of our own cannot be sent: %s" % (error.strerror or error)),
+        ]
 
 
 def probed(family, local, remote):
@@ -126,6 +129,8 @@ def sentence(lines):
     named = {state: [] for state in (GOOD, PART, BAD)}
     for row in lines:
         named[row["state"]].append(row["topic"])
+    if SERVER in named[BAD]:
+        return "No connection to this server: nothing is known of the path."
     if named[BAD]:
         return "L4S does not get through to this server: %s." % ", ".join(named[BAD])
     if named[PART]:

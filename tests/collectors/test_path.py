@@ -65,7 +65,7 @@ def test_a_connection_of_a_new_kernel_states_its_mode() -> None:
     ("error", "says"),
     [
         (PermissionError(), "unknown: a SYN of our own needs CAP_NET_RAW"),
-        (OSError("no buffer"), "unknown: a SYN of our own cannot be sent: no buffer"),
+        (OSError(105, "No buffer"), "unknown: a SYN of our own cannot be sent: No buffer"),
     ],
 )
 def test_a_syn_that_cannot_be_sent_leaves_the_path_unknown(

@@ -58,9 +58,11 @@ def test_what_names_no_server_is_a_matter_of_usage(call, words):
 
 def test_a_server_that_is_not_there_is_a_line(call):
     result = call("doctor", "--json", "--host", "127.0.0.1:1")
-    (row,) = json.loads(result.stdout)["doctor"]
+    found = json.loads(result.stdout)
+    (row,) = found["doctor"]
     assert (result.exit_code, row["topic"], row["state"]) == (1, "server", "no")
-    assert "127.0.0.1 port 1: " in row["says"]
+    assert row["says"] == "127.0.0.1 port 1: Connection refused"
+    assert found["sentence"] == "No connection to this server: nothing is known of the path."
 
 
 def test_a_collector_that_fails_is_named(monkeypatch: pytest.MonkeyPatch):
