@@ -22,6 +22,7 @@ from l4strace import console, evidence_packets, rules
 from l4strace.bottleneck import table as bottleneck
 from l4strace.derive import (
     coexistence,
+    datagrams,
     guard,
     hosts,
     neighbors,
@@ -74,7 +75,13 @@ MAKERS: dict[str, Callable[[Capture], pl.DataFrame]] = {
 FALLBACK = "fallback"
 """The derived table that follows from the others."""
 
-SHARED = (neighbors.directions, vantage.nearest, phases.found)
+SHARED = (
+    neighbors.directions,
+    vantage.nearest,
+    vantage.scalable,
+    datagrams.directions,
+    phases.found,
+)
 """Small tables that rules read as well, and that depend on the capture alone."""
 
 

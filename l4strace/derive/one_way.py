@@ -20,6 +20,7 @@ ABOVE = (
 
 
 @kept
+@kept
 def end_to_end(capture: Capture) -> pl.DataFrame:
     """Rows of `paths` whose far capture is at the receiver, or may be.
 

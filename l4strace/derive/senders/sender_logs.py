@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, kept
 from l4strace.schema.words import SENDER_LOGS
 
 BY = ["source", "flow", "forward"]
 COUNTERS = ("delivered", "delivered_ect1", "delivered_ect0", "delivered_ce", "lost_packets")
 
 
+@kept
 def summary(capture: Capture) -> pl.DataFrame:
     """`source`, `path`, `flow`, `forward`; `cc`, `samples`; medians `window`, `rtt_us`; `least_us`;
     the counters as they end, `alpha` and `ecn_state` with `ecn_trigger` at last.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, kept
 
 REPEATED_SHARE = 0.45
 """Part of the packets that repeat earlier ones, from which nearly each is there twice: under
@@ -16,11 +16,13 @@ MIN_REPEATED = 50
 """Such packets that are no accident of a short flow: by eye."""
 
 
+@kept
 def by_two_clocks(evidence: Evidence) -> list[int]:
     """Inputs of which two interfaces have clocks that differ."""
     return evidence.sources.drop_nulls("interfaces_apart_lo_ns")["source"].to_list()
 
 
+@kept
 def repeated(evidence: Evidence) -> pl.DataFrame:
     """Rows of `directions` whose retransmissions are copies for the most part, or may be.
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from l4strace.derive import one_way
 from l4strace.derive.vantage import once
-from l4strace.evidence import Evidence, traffic
+from l4strace.evidence import Evidence, kept, traffic
 from l4strace.model import Confidence
 from l4strace.schema.words import CODEPOINTS, NOT_ECT
 
@@ -56,6 +56,7 @@ class Tried(NamedTuple):
         return self.row["without_ect_since_ns"], self.row["last_ns"]
 
 
+@kept
 def given_up(evidence: Evidence) -> list[Tried]:
     """Directions over UDP that sent ECT and then Not-ECT for good, seen nearest to the sender."""
     known = traffic(evidence)
