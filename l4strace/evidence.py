@@ -75,6 +75,7 @@ class Evidence(Capture):
     phases: pl.DataFrame = field(kw_only=True)
     spikes: pl.DataFrame = field(kw_only=True)
     noise: pl.DataFrame = field(kw_only=True)
+    pressed: pl.DataFrame = field(kw_only=True)
     hosts: pl.DataFrame = field(kw_only=True)
     fallback: pl.DataFrame = field(kw_only=True)
 

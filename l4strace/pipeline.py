@@ -33,7 +33,7 @@ from l4strace.derive import (
     spikes,
     vantage,
 )
-from l4strace.derive.senders import alphas, builds, cuts, detector, laws
+from l4strace.derive.senders import alphas, builds, cuts, detector, laws, pressed
 from l4strace.errors import UsageError
 from l4strace.evidence import DERIVED, Capture, Evidence, hand_on
 from l4strace.fallback import table as fallback
@@ -68,6 +68,7 @@ MAKERS: dict[str, Callable[[Capture], pl.DataFrame]] = {
     "phases": phases.table,
     "spikes": spikes.table,
     "noise": noise.table,
+    "pressed": pressed.table,
     "hosts": hosts.table,
 }
 """What makes each derived table, in the order in which they begin."""

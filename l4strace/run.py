@@ -57,6 +57,7 @@ class Run:
     phases: pl.DataFrame
     spikes: pl.DataFrame
     noise: pl.DataFrame
+    pressed: pl.DataFrame
     hosts: pl.DataFrame
     qdiscs: pl.DataFrame
     udp_round_trips: pl.DataFrame

@@ -9,13 +9,14 @@ import pytest
 
 from l4strace import pipeline, resources, rules
 from l4strace.derive import neighbors, vantage
+from l4strace.derive.senders import pressed
 from l4strace.evidence import DERIVED, Capture, kept
 from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
 from l4strace.schema import STREAMED, TABLES
 from l4strace.schema import evidence as schema_of_evidence
 from l4strace.schema.table import Table
 from tests.support.frames import capture, evidence, frame
-from tests.support.places import REPOSITORY
+from tests.support.places import FIXTURES, REPOSITORY
 
 DERIVE = REPOSITORY / "l4strace/derive"
 
@@ -125,6 +126,15 @@ def test_what_follows_from_flows_and_directions_is_not_found_again() -> None:
     handed_on = list(vars(derived).values())
     for found in (neighbors.directions(derived), vantage.nearest(derived)):
         assert any(value is found for value in handed_on)
+
+
+def test_rules_and_page_do_not_hand_over_the_rounds_again() -> None:
+    """Those of a flow over UDP whose feedback is read are the only ones that rules ask about."""
+    run = pipeline.read([str(FIXTURES / "user-space/up1-a.pcap.xz")], companions=False)
+    derived = pipeline.derive(run, strict=True)
+    assert not pressed.senders(derived).is_empty()
+    pipeline.judge(derived, strict=True)
+    assert not [place for place in vars(derived) if place.endswith(".measured")]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -19,7 +19,8 @@ flows only by dropping.
 Evidence
 --------
 `laws.law`, `half_alpha`, `window_packets` and `samples`; `flows.handshake`; `noise.release_us`;
-over UDP `directions.data_ect1` and what the table `rounds` has of marks, arrivals and bytes sent.
+over UDP `directions.data_ect1` (which sender requests L4S) and `pressed.before_bps`, `after_bps`,
+`acked` and `ce`, which rest on the marks, arrivals and bytes of `rounds`.
 
 When it is wrong
 ----------------
@@ -43,7 +44,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.derive.senders import responding
+from l4strace.derive.senders import pressed
 from l4strace.evidence import Evidence, over_udp
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
@@ -85,16 +86,15 @@ def _over_tcp(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _over_udp(evidence: Evidence) -> list[Finding | Skipped]:
-    senders = responding.senders(evidence)
+    senders = pressed.senders(evidence)
     if senders.is_empty():
         return []
-    pressed = responding.pressed(evidence)
     transports = over_udp(evidence).select("source", "flow", "transport")
-    went_on = pressed.filter(pl.col("after_bps") > (1 - NO_CUT) * pl.col("before_bps")).join(
-        transports, on=["source", "flow"], maintain_order="left"
-    )
+    went_on = evidence.pressed.filter(
+        pl.col("after_bps") > (1 - NO_CUT) * pl.col("before_bps")
+    ).join(transports, on=["source", "flow"], maintain_order="left")
     found: list[Finding | Skipped] = [_went_on(row) for row in went_on.iter_rows(named=True)]
-    if calm := senders.height - pressed.height:
+    if calm := senders.height - evidence.pressed.height:
         who = f"{count(calm, 'flow')} over UDP"
         found.append(Skipped(CODE, f"{who}: marks never asked for half of the rate"))
     return found

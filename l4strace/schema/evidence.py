@@ -243,6 +243,24 @@ NOISE = Table(
     ),
 )
 
+PRESSED = Table(
+    "pressed",
+    "One sender over UDP whose marks asked for half of its rate, in the longest stretch of time in which they did.",
+    ("source", "flow", "forward"),
+    (
+        SOURCE,
+        FLOW,
+        FORWARD,
+        Column("first_ns", I64, "ns", "Time from which most of the packets are CE."),
+        Column("asked_ns", I64, "ns", "Time at which the marks had asked the gentlest scalable sender for half of its rate."),
+        Column("last_ns", I64, "ns", "Time at which the stretch ends."),
+        Column("acked", U64, "packet", "Packets in the stretch that feedback reports."),
+        Column("ce", U64, "packet", "CE packets among them."),
+        Column("before_bps", F64, "bit/s", "Payload sent a second until `asked_ns`."),
+        Column("after_bps", F64, "bit/s", "Payload sent a second from `asked_ns` on."),
+    ),
+)
+
 HOSTS = Table(
     "hosts",
     "One fact about one host of the run, from its host file.",

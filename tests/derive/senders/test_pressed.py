@@ -1,8 +1,10 @@
 """Senders over UDP under heavy marks."""
 
+from dataclasses import replace
+
 import pytest
 
-from l4strace.derive.senders import responding
+from l4strace.derive.senders import pressed
 from l4strace.evidence import Evidence
 from l4strace.model import Finding, Skipped
 from l4strace.rules.l4s202_no_response_to_ce import check
@@ -15,7 +17,7 @@ def scene(transport: str = "udp-prague", ce: int = 30, slower: int = 1) -> Evide
     """Rounds of 40 packets, later of fewer, of which ``ce`` are marked."""
     packets = [40] * 20 + [40 // slower] * (ROUNDS - 20)
     starts = [n * ROUND_NS for n in range(ROUNDS)]
-    return evidence(
+    made = evidence(
         flows=frame("flows", transport=transport, vantage="client"),
         directions=frame("directions", data_ect1=1000, data_ect0=0, data_not_ect=0),
         rounds=frame(
@@ -30,10 +32,11 @@ def scene(transport: str = "udp-prague", ce: int = 30, slower: int = 1) -> Evide
             ce_best=[min(ce, count) for count in packets],
         ),
     )
+    return replace(made, pressed=pressed.table(made))
 
 
 def test_a_rate_that_goes_on_is_no_response() -> None:
-    (row,) = responding.pressed(scene()).to_dicts()
+    (row,) = pressed.table(scene()).to_dicts()
     assert row["before_bps"] == row["after_bps"] == pytest.approx(12.8e6)
     (found,) = check(scene())
     assert isinstance(found, Finding)
@@ -41,16 +44,16 @@ def test_a_rate_that_goes_on_is_no_response() -> None:
 
 
 def test_half_of_the_rate_is_one() -> None:
-    assert responding.pressed(scene(slower=2)).height == 1
+    assert pressed.table(scene(slower=2)).height == 1
     assert check(scene(slower=2)) == []
 
 
 def test_few_marks_ask_for_too_little() -> None:
-    assert responding.pressed(scene(ce=10)).is_empty()
+    assert pressed.table(scene(ce=10)).is_empty()
     (found,) = check(scene(ce=10))
     assert found == Skipped("L4S202", "1 flow over UDP: marks never asked for half of the rate")
 
 
 def test_senders_over_tcp_have_laws() -> None:
-    assert responding.senders(scene("tcp")).is_empty()
+    assert pressed.senders(scene("tcp")).is_empty()
     assert check(scene("tcp")) == []

@@ -11,6 +11,7 @@ import polars as pl
 from l4strace.derive import neighbors, vantage
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept, over_udp
+from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY
 
 
@@ -21,12 +22,10 @@ def senders(capture: Capture) -> pl.DataFrame:
     return vantage.scalable(capture).join(udp, on=["source", "flow"], how="semi")
 
 
-@kept
-def pressed(capture: Capture) -> pl.DataFrame:
-    """Rows of `senders` whose marks asked for half of the rate in one stretch of time, by `KEY`.
-
-    `before_bps` until they had (`asked_ns`), `after_bps` from then on; `ce` of `acked` packets.
-    """
+def table(capture: Capture) -> pl.DataFrame:
+    """Rows of `senders` whose marks asked for half of the rate, in the schema of `pressed`."""
+    if senders(capture).is_empty():
+        return TABLES["pressed"].empty()
     asked = senders(capture).lazy().select(*KEY, fed_back=pl.lit(True))
     known = neighbors.directions(capture).lazy().select(KEY)
     known = known.join(asked, on=KEY, how="left", maintain_order="left")
