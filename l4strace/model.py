@@ -105,17 +105,27 @@ class Skipped(NamedTuple):
     flow: int | None = None
 
 
+Judge = Callable[["Evidence"], list[Finding | Skipped]]
+
+
 class Rule(NamedTuple):
     """One rule: its module's docstring is its manual page."""
 
     code: str
     name: str
     summary: str
-    check: Callable[[Evidence], list[Finding | Skipped]]
+    check: Judge
     doc: str = ""
     headlines: tuple[str, ...] = ()
     """What it may find, in at most nine words each, without a number that has no unit; ``{flow}``
     stands for the finding's flow. The first is that of a finding that names none."""
+
+    @classmethod
+    def of(cls, module: str, doc: str | None, check: Judge, *headlines: str) -> Rule:
+        """The rule of a file: its name is code and name, the page's first line the summary."""
+        code, _, name = module.rpartition(".")[2].partition("_")
+        summary = (doc or "").partition("\n")[0]
+        return cls(code.upper(), name.replace("_", "-"), summary, check, doc or "", headlines)
 
 
 class VerdictLines(NamedTuple):

@@ -1,4 +1,4 @@
-"""An input ends early or is damaged, or the snapshot length cut TCP options.
+"""An input or its packets are cut short.
 
 What it checks
 --------------
@@ -145,11 +145,4 @@ def _detail(detail: str | None) -> str:
     return (detail or "the rest could not be read").rstrip(".")
 
 
-RULE = Rule(
-    CODE,
-    "truncated-capture",
-    "An input or its packets are cut short.",
-    check,
-    __doc__,
-    ("An input is damaged or ends early", SNAPLEN),
-)
+RULE = Rule.of(__name__, __doc__, check, "An input is damaged or ends early", SNAPLEN)

@@ -1,4 +1,4 @@
-"""The capturing host dropped packets before they reached the file.
+"""The capture itself dropped packets.
 
 What it checks
 --------------
@@ -71,11 +71,4 @@ def _finding(source: int, path: str, lost: int, seen: int) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "capture-drops",
-    "The capture itself dropped packets.",
-    check,
-    __doc__,
-    ("The capture dropped packets",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The capture dropped packets")

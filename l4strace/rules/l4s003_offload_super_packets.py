@@ -1,4 +1,4 @@
-"""The capture contains super-packets made by segmentation or receive offload.
+"""Packets are larger than the MSS allows.
 
 What it checks
 --------------
@@ -67,11 +67,4 @@ def _finding(row: dict[str, int]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "offload-super-packets",
-    "Packets are larger than the MSS allows.",
-    check,
-    __doc__,
-    ("Offload merged packets in the capture",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Offload merged packets in the capture")

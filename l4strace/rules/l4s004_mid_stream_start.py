@@ -70,11 +70,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "mid-stream-start",
-    "The capture lacks the handshake.",
-    check,
-    __doc__,
-    ("The capture lacks a handshake",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The capture lacks a handshake")

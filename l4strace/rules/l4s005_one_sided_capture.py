@@ -103,11 +103,4 @@ def _judged(data: bool) -> str:
     return "RTT, feedback and congestion response cannot be judged"
 
 
-RULE = Rule(
-    CODE,
-    "one-sided-capture",
-    "One direction of a flow is missing.",
-    check,
-    __doc__,
-    ("The capture shows only one direction",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The capture shows only one direction")

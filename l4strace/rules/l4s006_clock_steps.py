@@ -112,11 +112,4 @@ def _log(detail: str | None) -> str:
     return f"a clock was stepped while this log was recorded{amount}; its samples cannot be joined."
 
 
-RULE = Rule(
-    CODE,
-    "clock-steps",
-    "A clock was stepped during the run.",
-    check,
-    __doc__,
-    ("A clock was stepped during the run",),
-)
+RULE = Rule.of(__name__, __doc__, check, "A clock was stepped during the run")

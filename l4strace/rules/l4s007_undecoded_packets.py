@@ -1,4 +1,4 @@
-"""Some packets could not be decoded, or have an impossible timestamp.
+"""Some packets could not be decoded.
 
 What it checks
 --------------
@@ -89,11 +89,4 @@ def _severity(row: dict[str, Any]) -> Severity:
     return Severity.WARNING if many and row["name"] != Stat.ODD_LENGTHS else Severity.NOTICE
 
 
-RULE = Rule(
-    CODE,
-    "undecoded-packets",
-    "Some packets could not be decoded.",
-    check,
-    __doc__,
-    ("Some packets could not be decoded",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Some packets could not be decoded")

@@ -139,11 +139,4 @@ def _remedy(lost: pl.DataFrame, complete: bool | None, after_s: float, ended: st
     return " ".join(dict.fromkeys(sentences)) or "Record the run again."
 
 
-RULE = Rule(
-    CODE,
-    "kernel-log-incomplete",
-    "The kernel log lacks samples.",
-    check,
-    __doc__,
-    ("The kernel log lacks samples",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The kernel log lacks samples")

@@ -73,11 +73,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "kernel-log-not-joined",
-    "Kernel log and capture do not match.",
-    check,
-    __doc__,
-    ("Kernel log and capture do not match",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Kernel log and capture do not match")

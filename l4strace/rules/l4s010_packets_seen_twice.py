@@ -128,11 +128,4 @@ def _copies(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "packets-seen-twice",
-    "The capture contains packets twice.",
-    check,
-    __doc__,
-    ("The capture contains packets twice",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The capture contains packets twice")

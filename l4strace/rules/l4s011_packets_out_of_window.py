@@ -1,4 +1,4 @@
-"""Some packets cannot belong to the connection whose ports they carry.
+"""Packets do not fit their connection.
 
 What it checks
 --------------
@@ -56,11 +56,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "packets-out-of-window",
-    "Packets do not fit their connection.",
-    check,
-    __doc__,
-    ("Some packets do not fit their connection",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Some packets do not fit their connection")

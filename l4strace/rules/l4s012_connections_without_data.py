@@ -1,4 +1,4 @@
-"""The capture contains so many connections without data that most were only counted.
+"""Connections without data were too many to keep.
 
 What it checks
 --------------
@@ -54,11 +54,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "connections-without-data",
-    "Connections without data were too many to keep.",
-    check,
-    __doc__,
-    ("A flood of connections without data",),
-)
+RULE = Rule.of(__name__, __doc__, check, "A flood of connections without data")

@@ -1,4 +1,4 @@
-"""One capture was given in pieces, and each piece is analyzed as a capture of its own.
+"""One capture was given in pieces.
 
 What it checks
 --------------
@@ -78,11 +78,4 @@ def _pieces(evidence: Evidence) -> list[int]:
     return list(found)
 
 
-RULE = Rule(
-    CODE,
-    "capture-in-pieces",
-    "One capture was given in pieces.",
-    check,
-    __doc__,
-    ("One capture was given in pieces",),
-)
+RULE = Rule.of(__name__, __doc__, check, "One capture was given in pieces")

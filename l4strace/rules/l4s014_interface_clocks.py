@@ -78,11 +78,4 @@ def _rtt_us(evidence: Evidence, source: int) -> float | None:
     return least
 
 
-RULE = Rule(
-    CODE,
-    "interface-clocks",
-    "Two interfaces of a capture have clocks that differ.",
-    check,
-    __doc__,
-    ("Two interfaces of the capture have clocks that differ",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Two interfaces of the capture have clocks that differ")

@@ -1,4 +1,4 @@
-"""The client requested AccECN, and the handshake did not negotiate it.
+"""AccECN was requested and refused.
 
 What it checks
 --------------
@@ -303,11 +303,4 @@ def _bits(ace: int | None) -> str:
     return "-" if ace is None else f"{ace:03b}"
 
 
-RULE = Rule(
-    CODE,
-    "accecn-not-negotiated",
-    "AccECN was requested and refused.",
-    check,
-    __doc__,
-    (REFUSED, UNUSABLE, AS_RENO, CLASSIC_REFUSED, FINAL_ACK),
-)
+RULE = Rule.of(__name__, __doc__, check, REFUSED, UNUSABLE, AS_RENO, CLASSIC_REFUSED, FINAL_ACK)

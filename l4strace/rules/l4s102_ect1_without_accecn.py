@@ -1,4 +1,4 @@
-"""Data packets carry ECT(1) although AccECN was not negotiated.
+"""ECT(1) without accurate feedback.
 
 What it checks
 --------------
@@ -107,11 +107,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "ect1-without-accecn",
-    "ECT(1) without accurate feedback.",
-    check,
-    __doc__,
-    ("Data is ECT(1), but AccECN was not negotiated",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Data is ECT(1), but AccECN was not negotiated")

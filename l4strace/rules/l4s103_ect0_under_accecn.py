@@ -112,11 +112,4 @@ def _sign(row: dict[str, Any]) -> str:
     return "other data is ECT(1)" if row["data_ect1"] else "the kernel log shows Prague"
 
 
-RULE = Rule(
-    CODE,
-    "ect0-under-accecn",
-    "An L4S sender sends ECT(0).",
-    check,
-    __doc__,
-    ("An L4S sender sends ECT(0)",),
-)
+RULE = Rule.of(__name__, __doc__, check, "An L4S sender sends ECT(0)")

@@ -198,11 +198,4 @@ def _finding(
     )
 
 
-RULE = Rule(
-    CODE,
-    "ecn-bleached",
-    "The path clears the ECN field.",
-    check,
-    __doc__,
-    ("The path bleaches ECN",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The path bleaches ECN")

@@ -1,4 +1,4 @@
-"""A node on the path changes ECT(1) to ECT(0) or ECT(0) to ECT(1).
+"""The path swaps ECT(1) and ECT(0).
 
 What it checks
 --------------
@@ -160,11 +160,4 @@ def _finding(
     )
 
 
-RULE = Rule(
-    CODE,
-    "ect1-remarked",
-    "The path swaps ECT(1) and ECT(0).",
-    check,
-    __doc__,
-    ("The path re-marks ECN",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The path re-marks ECN")

@@ -91,11 +91,4 @@ def _finding(row: dict[str, Any], forward: bool, packet: str, sent: int | None) 
     )
 
 
-RULE = Rule(
-    CODE,
-    "ce-on-syn",
-    "A handshake packet carries CE.",
-    check,
-    __doc__,
-    ("A handshake packet carries CE",),
-)
+RULE = Rule.of(__name__, __doc__, check, "A handshake packet carries CE")

@@ -72,11 +72,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return found
 
 
-RULE = Rule(
-    CODE,
-    "path-changes-codepoint",
-    "The path changes ECN codepoints.",
-    check,
-    __doc__,
-    ("The path changes ECN codepoints",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The path changes ECN codepoints")

@@ -154,11 +154,4 @@ def _finding(
     )
 
 
-RULE = Rule(
-    CODE,
-    "ace-mangled",
-    "The ACE counter is zeroed, frozen or changed.",
-    check,
-    __doc__,
-    ("The ACE counter is mangled",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The ACE counter is mangled")

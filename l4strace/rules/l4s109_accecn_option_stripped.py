@@ -69,11 +69,4 @@ def _done(row: dict[str, Any]) -> str:
     return f"{what} of them"
 
 
-RULE = Rule(
-    CODE,
-    "accecn-option-stripped",
-    "The path changes AccECN options.",
-    check,
-    __doc__,
-    ("The path changes AccECN options",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The path changes AccECN options")

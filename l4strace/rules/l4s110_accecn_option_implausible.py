@@ -118,11 +118,4 @@ def _some(number: int, total: int, one: str, several: str, rest: str) -> str:
     return f"{which} {one if number == 1 else several}{rest}"
 
 
-RULE = Rule(
-    CODE,
-    "accecn-option-implausible",
-    "Impossible AccECN counters.",
-    check,
-    __doc__,
-    ("AccECN options carry impossible counters",),
-)
+RULE = Rule.of(__name__, __doc__, check, "AccECN options carry impossible counters")

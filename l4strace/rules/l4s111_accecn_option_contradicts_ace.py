@@ -69,11 +69,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "accecn-option-contradicts-ace",
-    "The AccECN option contradicts ACE.",
-    check,
-    __doc__,
-    ("AccECN option and ACE contradict each other",),
-)
+RULE = Rule.of(__name__, __doc__, check, "AccECN option and ACE contradict each other")

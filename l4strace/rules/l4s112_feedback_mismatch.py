@@ -1,4 +1,4 @@
-"""The receiver's feedback does not match the CE packets that arrived.
+"""Feedback and CE packets do not match.
 
 What it checks
 --------------
@@ -119,11 +119,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "feedback-mismatch",
-    "Feedback and CE packets do not match.",
-    check,
-    __doc__,
-    ("Feedback and CE packets do not match",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Feedback and CE packets do not match")

@@ -1,4 +1,4 @@
-"""AccECN or classic ECN was negotiated, but the data is Not-ECT.
+"""ECN was negotiated, but the data is Not-ECT.
 
 What it checks
 --------------
@@ -98,11 +98,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "ecn-without-ect",
-    "ECN was negotiated, but the data is Not-ECT.",
-    check,
-    __doc__,
-    ("ECN was negotiated, but the data is Not-ECT",),
-)
+RULE = Rule.of(__name__, __doc__, check, "ECN was negotiated, but the data is Not-ECT")

@@ -1,4 +1,4 @@
-"""A tunnel loses congestion marks, or hides from its queues that packets are ECN-capable.
+"""A tunnel loses or hides ECN.
 
 What it checks
 --------------
@@ -126,11 +126,4 @@ def _tunnel(row: dict[str, Any]) -> str:
     return f"{names[row['tunnel']]} tunnel" if row["tunnel"] in names else "tunnel"
 
 
-RULE = Rule(
-    CODE,
-    "tunnel-loses-ecn",
-    "A tunnel loses or hides ECN.",
-    check,
-    __doc__,
-    ("A tunnel loses congestion marks", HIDES),
-)
+RULE = Rule.of(__name__, __doc__, check, "A tunnel loses congestion marks", HIDES)

@@ -120,11 +120,4 @@ def _by_packets(evidence: Evidence, one: tried.Tried, log: Logged | None) -> Fin
     )
 
 
-RULE = Rule(
-    CODE,
-    "ecn-validation-failed",
-    "QUIC tried ECN and gave it up.",
-    check,
-    __doc__,
-    (HEADLINE, CLEARED, MANGLED, UNREPORTED),
-)
+RULE = Rule.of(__name__, __doc__, check, HEADLINE, CLEARED, MANGLED, UNREPORTED)

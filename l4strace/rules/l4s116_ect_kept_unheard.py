@@ -1,4 +1,4 @@
-"""A sender over UDP keeps sending ECT on a path that erases it.
+"""UDP keeps ECT on a path that erases it.
 
 What it checks
 --------------
@@ -93,11 +93,4 @@ def _finding(row: dict[str, int]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "ect-kept-unheard",
-    "UDP keeps ECT on a path that erases it.",
-    check,
-    __doc__,
-    ("The sender keeps ECT that the path erases",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The sender keeps ECT that the path erases")

@@ -1,4 +1,4 @@
-"""A host sends ECT over one IP version and none over the other.
+"""A host marks IPv6 and not IPv4, or the reverse.
 
 What it checks
 --------------
@@ -103,11 +103,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "one-family-unmarked",
-    "A host marks IPv6 and not IPv4, or the reverse.",
-    check,
-    __doc__,
-    ("The sender marks one IP version alone",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The sender marks one IP version alone")

@@ -80,11 +80,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "dscp-remarked",
-    "The path rewrites the DSCP.",
-    check,
-    __doc__,
-    ("The path rewrites the DSCP",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The path rewrites the DSCP")

@@ -85,11 +85,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "marks-not-reported",
-    "The receiver got marks over UDP and reports none.",
-    check,
-    __doc__,
-    ("The receiver got marks and reports none",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The receiver got marks and reports none")

@@ -138,11 +138,4 @@ def _finding(row: dict[str, Any], control: str) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "ece-ignored",
-    "A classic sender ignores ECE.",
-    check,
-    __doc__,
-    ("The sender ignores ECE", LESS),
-)
+RULE = Rule.of(__name__, __doc__, check, "The sender ignores ECE", LESS)

@@ -140,11 +140,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "no-response-to-ce",
-    "A sender ignores CE.",
-    check,
-    __doc__,
-    ("The sender does not respond to CE",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The sender does not respond to CE")

@@ -142,11 +142,4 @@ def _finding(row: dict[str, Any], control: str) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "loss-ignored",
-    "No reduction after loss.",
-    check,
-    __doc__,
-    ("The sender does not slow down after loss",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The sender does not slow down after loss")

@@ -115,11 +115,4 @@ def _limit(fills: float, peak: int) -> str:
     return f"below {max(OVERSHOOT * fills, 1):,.0f}"
 
 
-RULE = Rule(
-    CODE,
-    "slow-start-overshoot",
-    "Slow start far beyond what the path holds.",
-    check,
-    __doc__,
-    ("Slow start overshot the path",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Slow start overshot the path")

@@ -1,4 +1,4 @@
-"""Prague's first CE caused no reduction because alpha started at 0.
+"""The first CE caused no reduction.
 
 What it checks
 --------------
@@ -173,11 +173,4 @@ def _packet_finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "alpha-starts-at-zero",
-    "The first CE caused no reduction.",
-    check,
-    __doc__,
-    ("The first CE caused no reduction",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The first CE caused no reduction")

@@ -1,4 +1,4 @@
-"""An L4S or NQB sender sends bursts that are longer than an L4S queue should hold.
+"""A low-latency sender sends bursts longer than 250 us.
 
 What it checks
 --------------
@@ -113,11 +113,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "burst-too-long",
-    f"Bursts longer than {LIMIT_US:.0f} us.",
-    check,
-    __doc__,
-    ("An L4S sender sends long bursts", OF_NQB),
-)
+RULE = Rule.of(__name__, __doc__, check, "An L4S sender sends long bursts", OF_NQB)

@@ -68,11 +68,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return results
 
 
-RULE = Rule(
-    CODE,
-    "alpha-stuck",
-    "Alpha does not follow the marks.",
-    check,
-    __doc__,
-    ("Alpha does not follow the marks",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Alpha does not follow the marks")

@@ -181,11 +181,4 @@ def _cwnd_finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "kernel-packets-disagree",
-    "Kernel and packets disagree.",
-    check,
-    __doc__,
-    ("Kernel and packets disagree",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Kernel and packets disagree")

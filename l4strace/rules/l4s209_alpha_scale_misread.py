@@ -1,4 +1,4 @@
-"""A log shows alpha on the wrong scale: sixteen times too large or too small.
+"""Alpha in the log on the wrong scale.
 
 What it checks
 --------------
@@ -143,11 +143,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "alpha-scale-misread",
-    "Alpha in the log on the wrong scale.",
-    check,
-    __doc__,
-    ("The log shows alpha on the wrong scale", CORRECTED),
-)
+RULE = Rule.of(__name__, __doc__, check, "The log shows alpha on the wrong scale", CORRECTED)

@@ -74,11 +74,4 @@ def _finding(evidence: Evidence, one: tried.Tried) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "l4s-given-up",
-    "UDP stopped ECT(1) for good.",
-    check,
-    __doc__,
-    ("The sender gave L4S up for good",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The sender gave L4S up for good")

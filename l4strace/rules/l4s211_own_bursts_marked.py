@@ -102,11 +102,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "own-bursts-marked",
-    "UDP collects marks with its own bursts.",
-    check,
-    __doc__,
-    ("The sender's own bursts are marked",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The sender's own bursts are marked")

@@ -77,11 +77,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "ce-at-the-sender",
-    "UDP packets leave their sender with CE.",
-    check,
-    __doc__,
-    ("Packets leave their sender with CE",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Packets leave their sender with CE")

@@ -1,4 +1,4 @@
-"""A sender over UDP waits for its feedback: its window is empty before the next report comes.
+"""A sender over UDP waits for its next report.
 
 What it checks
 --------------
@@ -92,11 +92,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "waits-for-feedback",
-    "A sender over UDP waits for its next report.",
-    check,
-    __doc__,
-    ("The sender waits for its feedback",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The sender waits for its feedback")

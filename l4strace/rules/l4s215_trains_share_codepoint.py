@@ -1,4 +1,4 @@
-"""Whole trains of packets over UDP are marked, or none of their packets.
+"""Trains over UDP are marked as a whole.
 
 What it checks
 --------------
@@ -128,11 +128,4 @@ def _finding(row: dict[str, Any], of: Trains) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "trains-share-codepoint",
-    "Trains over UDP are marked as a whole.",
-    check,
-    __doc__,
-    ("A node marks whole trains of packets",),
-)
+RULE = Rule.of(__name__, __doc__, check, "A node marks whole trains of packets")

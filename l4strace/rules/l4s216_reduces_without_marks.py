@@ -1,4 +1,4 @@
-"""A Prague sender in user space reduces its window without a mark or a loss.
+"""A Prague sender in user space reduces without a mark.
 
 What it checks
 --------------
@@ -86,11 +86,4 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "reduces-without-marks",
-    "A Prague sender in user space reduces without a mark.",
-    check,
-    __doc__,
-    ("The sender reduces without a mark",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The sender reduces without a mark")

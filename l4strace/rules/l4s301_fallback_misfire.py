@@ -1,4 +1,4 @@
-"""Prague took an L4S AQM for a classic one and backed off like a classic flow.
+"""Classic-ECN fallback behind an L4S AQM.
 
 What it checks
 --------------
@@ -197,11 +197,4 @@ def _half_known(row: Row, cuts: Zones, made: Measure) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "fallback-misfire",
-    "Classic-ECN fallback behind an L4S AQM.",
-    check,
-    __doc__,
-    (MISFIRED, BUG, UNUSED, UNKNOWN_AQM),
-)
+RULE = Rule.of(__name__, __doc__, check, MISFIRED, BUG, UNUSED, UNKNOWN_AQM)

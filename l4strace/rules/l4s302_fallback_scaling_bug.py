@@ -1,4 +1,4 @@
-"""The fallback's thresholds were compiled in on the wrong scale: the 24-bit scaling bug.
+"""Fallback thresholds on the wrong scale (24-bit bug).
 
 What it checks
 --------------
@@ -128,11 +128,4 @@ def _by_accident(row: Row, score: Recorded) -> str:
     )
 
 
-RULE = Rule(
-    CODE,
-    "fallback-scaling-bug",
-    "Fallback thresholds on the wrong scale (24-bit bug).",
-    check,
-    __doc__,
-    ("Prague's fallback has the scaling bug",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Prague's fallback has the scaling bug")

@@ -1,4 +1,4 @@
-"""Prague's detector took an L4S AQM for a classic one because of the path, not of the kernel.
+"""L4S AQM taken for classic because of the path.
 
 What it checks
 --------------
@@ -286,11 +286,4 @@ def _would(row: Row, score: Replayed) -> str:
     return f"takes {subjects.l4s_aqm(place)} for a classic one{why}:"
 
 
-RULE = Rule(
-    CODE,
-    "fallback-false-positive",
-    "L4S AQM taken for classic because of the path.",
-    check,
-    __doc__,
-    (TAKEN, ANY_AQM, WOULD),
-)
+RULE = Rule.of(__name__, __doc__, check, TAKEN, ANY_AQM, WOULD)

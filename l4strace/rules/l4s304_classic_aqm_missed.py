@@ -100,11 +100,4 @@ def _score(score: Recorded) -> str:
     return f"the score was {ABOVE} only{part_of_time(score)}"
 
 
-RULE = Rule(
-    CODE,
-    "classic-aqm-missed",
-    "A classic AQM that the detector did not detect.",
-    check,
-    __doc__,
-    ("Prague's detector missed a classic AQM",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Prague's detector missed a classic AQM")

@@ -1,4 +1,4 @@
-"""A classic AQM is on the path and Prague's fallback does not act.
+"""Fallback does not act behind a classic AQM.
 
 What it checks
 --------------
@@ -91,11 +91,4 @@ def _finding(evidence: Evidence, row: Row, why: str, variant: str) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "fallback-inert",
-    "Fallback does not act behind a classic AQM.",
-    check,
-    __doc__,
-    ("Prague's fallback does not act where it should",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Prague's fallback does not act where it should")

@@ -85,11 +85,4 @@ def _finding(evidence: Evidence, row: Row) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "fallback-absent",
-    "No fallback in this build of Prague.",
-    check,
-    __doc__,
-    ("This Prague has no classic-ECN fallback", NEEDS_ONE),
-)
+RULE = Rule.of(__name__, __doc__, check, "This Prague has no classic-ECN fallback", NEEDS_ONE)

@@ -1,4 +1,4 @@
-"""Prague's detector never ran because the flow received no CE mark.
+"""No CE, so the detector never ran.
 
 What it checks
 --------------
@@ -66,11 +66,4 @@ def _finding(row: Row, samples: Sampled) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "detector-never-armed",
-    "No CE, so the detector never ran.",
-    check,
-    __doc__,
-    ("Prague's detector never ran: no CE mark",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Prague's detector never ran: no CE mark")

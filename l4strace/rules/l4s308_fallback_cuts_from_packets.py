@@ -1,4 +1,4 @@
-"""What the reductions on the wire show of the fallback where no kernel log does.
+"""Fallback as the reductions on the wire show it.
 
 What it checks
 --------------
@@ -237,11 +237,6 @@ def _measures(row: Row, response: Response) -> Iterator[Measure]:
             yield Measure(what, value, unit, expected)
 
 
-RULE = Rule(
-    CODE,
-    "fallback-cuts-from-packets",
-    "Fallback as the reductions on the wire show it.",
-    check,
-    __doc__,
-    (ACTS, IDLE, NOT_FALLING_BACK, TOO_DEEP, MISFIRED, CLASSIC_SENDER),
+RULE = Rule.of(
+    __name__, __doc__, check, ACTS, IDLE, NOT_FALLING_BACK, TOO_DEEP, MISFIRED, CLASSIC_SENDER
 )

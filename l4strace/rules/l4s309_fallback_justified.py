@@ -133,11 +133,4 @@ def _open(evidence: Evidence, row: Row) -> str:
     return "The packets do not show whether the AQM is classic (L4S401 gives the reason)."
 
 
-RULE = Rule(
-    CODE,
-    "fallback-justified",
-    "Fallback behind a classic AQM, as intended.",
-    check,
-    __doc__,
-    ("Prague's detector works as intended", FOLLOWS),
-)
+RULE = Rule.of(__name__, __doc__, check, "Prague's detector works as intended", FOLLOWS)

@@ -190,4 +190,4 @@ def _confidence(value: float) -> Confidence:
 
 DOC = (__doc__ or "").format(kinds=kinds.listed())
 
-RULE = Rule(CODE, "bottleneck", "What limits the flow.", check, DOC, tuple(LIMITS.values()))
+RULE = Rule.of(__name__, DOC, check, *LIMITS.values())

@@ -100,4 +100,4 @@ def _where(row: dict[str, Any]) -> str:
     return f" {at_delay(milliseconds(row['loss_delay_us']))}"
 
 
-RULE = Rule(CODE, "no-ce", "A queue that never marks.", check, __doc__, ("The queue never marks",))
+RULE = Rule.of(__name__, __doc__, check, "The queue never marks")

@@ -221,11 +221,4 @@ def _action(standing: bool, slow: bool) -> str:
     return "Find the hop that sets CE on everything; disable ECN on this path until then."
 
 
-RULE = Rule(
-    CODE,
-    "every-packet-ce",
-    "Nearly every packet is CE.",
-    check,
-    __doc__,
-    ("Nearly every packet is CE",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Nearly every packet is CE")

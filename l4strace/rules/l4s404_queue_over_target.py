@@ -176,11 +176,4 @@ def _shared(row: dict[str, Any], others: tuple[dict[str, Any], ...]) -> str:
     return f"; {flows} wait{'s' * (len(also) == 1)} in it, too"
 
 
-RULE = Rule(
-    CODE,
-    "queue-over-target",
-    "Queue well above its target.",
-    check,
-    __doc__,
-    (FAR_ABOVE, STANDS),
-)
+RULE = Rule.of(__name__, __doc__, check, FAR_ABOVE, STANDS)

@@ -1,4 +1,4 @@
-"""The path delays packets by varying amounts that are not queue.
+"""The path adds jitter that no queue causes.
 
 What it checks
 --------------
@@ -101,11 +101,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "path-jitter",
-    "The path adds jitter that no queue causes.",
-    check,
-    __doc__,
-    ("The path adds jitter that no queue causes",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The path adds jitter that no queue causes")

@@ -76,11 +76,4 @@ def _measures(row: dict[str, Any]) -> Iterator[Measure]:
         yield Measure("jitter within a round trip", row["common_us"], "us", BELOW)
 
 
-RULE = Rule(
-    CODE,
-    "bursty-link",
-    "A link releases packets in bursts.",
-    check,
-    __doc__,
-    ("A link releases packets in bursts",),
-)
+RULE = Rule.of(__name__, __doc__, check, "A link releases packets in bursts")

@@ -85,11 +85,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "reordering",
-    "The path delivers packets out of order.",
-    check,
-    __doc__,
-    ("The path reorders packets",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The path reorders packets")

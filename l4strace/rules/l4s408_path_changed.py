@@ -1,4 +1,4 @@
-"""The path changed during the run: its capacity or its base RTT.
+"""The path's capacity or base RTT changed.
 
 What it checks
 --------------
@@ -150,11 +150,4 @@ def _base_rtt(evidence: Evidence, before: Phase, after: Phase) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "path-changed",
-    "The path's capacity or base RTT changed.",
-    check,
-    __doc__,
-    ("The path's capacity changed", RTT),
-)
+RULE = Rule.of(__name__, __doc__, check, "The path's capacity changed", RTT)

@@ -1,4 +1,4 @@
-"""A path that marks stopped to mark for a while, although its queue stood or overflowed.
+"""A path that marks stopped for a while.
 
 What it checks
 --------------
@@ -100,11 +100,4 @@ def _least(evidence: Evidence, phase: Phase) -> str:
     return ""
 
 
-RULE = Rule(
-    CODE,
-    "marking-stopped",
-    "A path that marks stopped for a while.",
-    check,
-    __doc__,
-    ("The path stopped marking for a while",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The path stopped marking for a while")

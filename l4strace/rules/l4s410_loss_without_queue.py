@@ -114,11 +114,4 @@ def _policer(row: dict[str, Any]) -> tuple[str, str]:
     return f"A policer drops what exceeds {limits}", "Shape to its rate in front of the policer."
 
 
-RULE = Rule(
-    CODE,
-    "loss-without-queue",
-    "Packets are lost on an idle path.",
-    check,
-    __doc__,
-    ("Packets are lost although no queue stands", POLICED),
-)
+RULE = Rule.of(__name__, __doc__, check, "Packets are lost although no queue stands", POLICED)

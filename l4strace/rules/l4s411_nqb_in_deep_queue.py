@@ -1,4 +1,4 @@
-"""A flow that asks for the low-latency queue waits in a deep one: its own, or that of others.
+"""A low-latency flow waits in a deep queue.
 
 What it checks
 --------------
@@ -187,11 +187,4 @@ def _measure(row: dict[str, Any]) -> Measure:
     return Measure("median wait", row["us"], "us", f"below {quantity(DEEP_US, 'us')}")
 
 
-RULE = Rule(
-    CODE,
-    "nqb-in-deep-queue",
-    "A low-latency flow waits in a deep queue.",
-    check,
-    __doc__,
-    (BUILDS, WAITS),
-)
+RULE = Rule.of(__name__, __doc__, check, BUILDS, WAITS)

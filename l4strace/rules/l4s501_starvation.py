@@ -110,11 +110,4 @@ def _action(evidence: Evidence, row: dict[str, Any]) -> str:
     return ACTIONS.get(kinds[0] if kinds.len() else "", COMPARE)
 
 
-RULE = Rule(
-    CODE,
-    "starvation",
-    "A flow starves beside another.",
-    check,
-    __doc__,
-    ("{flow} starves beside another flow",),
-)
+RULE = Rule.of(__name__, __doc__, check, "{flow} starves beside another flow")

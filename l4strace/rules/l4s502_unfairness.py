@@ -88,11 +88,4 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     )
 
 
-RULE = Rule(
-    CODE,
-    "unfairness",
-    "Unequal rates on one path.",
-    check,
-    __doc__,
-    ("Flows of one path have unequal rates",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Flows of one path have unequal rates")

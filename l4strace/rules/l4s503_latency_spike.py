@@ -137,6 +137,4 @@ def _cause(evidence: Evidence, row: dict[str, Any]) -> str:
     return CAUSES[row["cause"]] + (f" (flow {whose} runs {cc})" if cc else "")
 
 
-RULE = Rule(
-    CODE, "latency-spike", "A spike of queue delay.", check, __doc__, ("Queue delay spiked",)
-)
+RULE = Rule.of(__name__, __doc__, check, "Queue delay spiked")

@@ -187,11 +187,4 @@ def _capacity(phase: dict[str, Any], noisy: bool) -> str:
     return f"about {paths.rates(paths.capacity_bps(phase), most)}, as packet trains show"
 
 
-RULE = Rule(
-    CODE,
-    "under-utilisation",
-    "Flows left capacity unused.",
-    check,
-    __doc__,
-    ("The path was not full",),
-)
+RULE = Rule.of(__name__, __doc__, check, "The path was not full")

@@ -122,11 +122,4 @@ def _carried_most() -> pl.Expr:
     return carried == carried.max()
 
 
-RULE = Rule(
-    CODE,
-    "slow-ramp",
-    "A flow took long to fill a free path.",
-    check,
-    __doc__,
-    ("A flow took long to fill the path",),
-)
+RULE = Rule.of(__name__, __doc__, check, "A flow took long to fill the path")

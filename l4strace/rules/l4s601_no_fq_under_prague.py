@@ -60,11 +60,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "no-fq-under-prague",
-    "Prague without the fq qdisc.",
-    check,
-    __doc__,
-    ("Prague runs on an interface without fq",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Prague runs on an interface without fq")

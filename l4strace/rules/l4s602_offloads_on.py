@@ -59,11 +59,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "offloads-on",
-    "Offloads were on during the capture.",
-    check,
-    __doc__,
-    ("Offloads were on during the capture",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Offloads were on during the capture")

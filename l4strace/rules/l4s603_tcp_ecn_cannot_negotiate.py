@@ -63,11 +63,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "tcp-ecn-cannot-negotiate",
-    "The tcp_ecn setting excludes AccECN.",
-    check,
-    __doc__,
-    ("This host's tcp_ecn setting excludes AccECN",),
-)
+RULE = Rule.of(__name__, __doc__, check, "This host's tcp_ecn setting excludes AccECN")

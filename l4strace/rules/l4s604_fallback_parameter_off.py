@@ -58,11 +58,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "fallback-parameter-off",
-    "The classic-ECN fallback is off.",
-    check,
-    __doc__,
-    ("Prague's classic-ECN fallback does not act",),
-)
+RULE = Rule.of(__name__, __doc__, check, "Prague's classic-ECN fallback does not act")

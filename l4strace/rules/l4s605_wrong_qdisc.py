@@ -73,11 +73,4 @@ def _finding(host: hosts.Host, interface: str, kind: str, dropped: int) -> Findi
     )
 
 
-RULE = Rule(
-    CODE,
-    "wrong-qdisc",
-    "A queue without an L4S AQM dropped packets.",
-    check,
-    __doc__,
-    ("This host dropped packets without an L4S AQM",),
-)
+RULE = Rule.of(__name__, __doc__, check, "This host dropped packets without an L4S AQM")

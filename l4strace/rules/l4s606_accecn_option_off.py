@@ -54,11 +54,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule(
-    CODE,
-    "accecn-option-off",
-    "The host sends no AccECN option.",
-    check,
-    __doc__,
-    ("This host sends no AccECN option",),
-)
+RULE = Rule.of(__name__, __doc__, check, "This host sends no AccECN option")
