@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
@@ -60,10 +60,10 @@ class Finding:
     ``forward`` name the flow direction (null: the whole input), ``span_ns`` the time on the run's
     clock, ``frames`` at most 20 Wireshark frame numbers of input ``source``. ``variant`` is a short
     code where somebody must distinguish two findings of one rule. ``cause`` names the finding that
-    explains this one, and whose remedy is the one for both.
+    explains this one, and whose remedy is the one for both. ``rule`` is the code of the rule, which
+    fills it in (`Rule.ask`).
     """
 
-    rule: str
     severity: Severity
     confidence: Confidence
     message: str
@@ -77,6 +77,7 @@ class Finding:
     variant: str = ""
     headline: str = ""
     cause: Cause | None = None
+    rule: str = ""
 
     def __post_init__(self) -> None:
         if len(self.frames) > MAX_FRAMES:
@@ -100,9 +101,9 @@ def direction_of(row: Mapping[str, Any]) -> Direction:
 class Skipped(NamedTuple):
     """A rule that could not judge, for the whole run or for one flow: absence is not health."""
 
-    rule: str
     reason: str
     flow: int | None = None
+    rule: str = ""
 
 
 Judge = Callable[["Evidence"], list[Finding | Skipped]]
@@ -126,6 +127,15 @@ class Rule(NamedTuple):
         code, _, name = module.rpartition(".")[2].partition("_")
         summary = (doc or "").partition("\n")[0]
         return cls(code.upper(), name.replace("_", "-"), summary, check, doc or "", headlines)
+
+    def ask(self, evidence: Evidence) -> list[Finding | Skipped]:
+        """What the rule finds, under its code."""
+        return [
+            replace(one, rule=self.code)
+            if isinstance(one, Finding)
+            else one._replace(rule=self.code)
+            for one in self.check(evidence)
+        ]
 
 
 class VerdictLines(NamedTuple):

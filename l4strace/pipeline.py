@@ -303,7 +303,7 @@ def judge(
     is reported as skipped, so that the others still run; ``strict`` lets it raise.
     """
     found: dict[tuple[object, ...], Finding] = {}
-    skipped = [Skipped(DERIVE, reason) for reason in evidence.broken]
+    skipped = [Skipped(reason, rule=DERIVE) for reason in evidence.broken]
     asked = rules.select(select, ignore)
     for rule in asked:
         for result in _ask(rule, evidence, strict):
@@ -341,12 +341,12 @@ def prove(capture: Capture, analysis: Analysis, *, copy: bool = True) -> Analysi
 def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped]:
     try:
         with timed(rule.code):
-            return rule.check(evidence)
+            return rule.ask(evidence)
     except Exception as error:
         if strict:
             raise
         reason = f"the rule itself failed ({type(error).__name__}: {error}): please report this"
-        return [Skipped(rule.code, reason.splitlines()[0])]
+        return [Skipped(reason.splitlines()[0], rule=rule.code)]
 
 
 def _what(finding: Finding) -> tuple[object, ...]:

@@ -59,16 +59,16 @@ def test_one_function_composes_the_stages():
 
 
 def test_judge_sorts_worst_first(monkeypatch: pytest.MonkeyPatch):
-    mild = Finding("L4S001", Severity.INFO, Confidence.HIGH, "mild")
-    sure = Finding("L4S402", Severity.ERROR, Confidence.HIGH, "sure")
-    unsure = Finding("L4S401", Severity.ERROR, Confidence.LOW, "unsure")
+    mild = Finding(Severity.INFO, Confidence.HIGH, "mild", rule="L4S001")
+    sure = Finding(Severity.ERROR, Confidence.HIGH, "sure", rule="L4S402")
+    unsure = Finding(Severity.ERROR, Confidence.LOW, "unsure", rule="L4S401")
     monkeypatch.setattr(rules, "RULES", (rule("L4S001", mild), rule("L4S401", unsure, sure)))
     assert [f.message for f in pipeline.judge(evidence()).findings] == ["sure", "unsure", "mild"]
 
 
 def test_what_two_captures_show_is_said_once(monkeypatch: pytest.MonkeyPatch):
     twice = [
-        Finding("L4S110", Severity.INFO, Confidence.HIGH, "same", source=source, flow=1)
+        Finding(Severity.INFO, Confidence.HIGH, "same", rule="L4S110", source=source, flow=1)
         for source in (0, 1)
     ]
     monkeypatch.setattr(rules, "RULES", (rule("L4S110", *twice),))
@@ -79,7 +79,7 @@ def test_a_broken_rule_is_skipped_with_the_reason_and_the_others_are_heard(
     monkeypatch: pytest.MonkeyPatch,
 ):
     bad = Rule("L4S001", "bad", "", broken)
-    good = rule("L4S002", Finding("L4S002", Severity.INFO, Confidence.HIGH, "heard"))
+    good = rule("L4S002", Finding(Severity.INFO, Confidence.HIGH, "heard", rule="L4S002"))
     monkeypatch.setattr(rules, "RULES", (bad, good))
     analysis = pipeline.judge(evidence())
     assert [f.message for f in analysis.findings] == ["heard"]

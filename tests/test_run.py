@@ -56,7 +56,7 @@ def test_a_notebook_shows_verdict_and_findings(misfire: Run):
 
 def test_names_in_a_notebook_are_text():
     sources = frame("sources", path="<script>x</script>.pcap")
-    message = Finding("L4S104", Severity.ERROR, Confidence.HIGH, "<img src=x>")
+    message = Finding(Severity.ERROR, Confidence.HIGH, "<img src=x>", rule="L4S104")
     shown = Run(evidence(sources=sources), Analysis((message,)))._repr_html_()
     assert "<script>" not in shown
     assert "<img" not in shown

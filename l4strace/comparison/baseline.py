@@ -101,12 +101,12 @@ def judge(compared: Comparison, baseline: Tables, now: Tables) -> Analysis:
     for measured in compared.measures:
         if not measured.judged:
             reason = "no cell has runs enough: the baseline needs at least 3 runs a cell"
-            skipped.append(Skipped(measured.name, reason))
+            skipped.append(Skipped(reason, rule=measured.name))
         elif (worse := _worse(measured)).height:
             findings.append(_regression(measured, worse, compared))
     if lost := _lost(baseline, now):
         message = f"{len(lost)} runs of the baseline cannot be measured: {', '.join(lost[:5])}"
-        findings.append(Finding(RUNS, Severity.ERROR, Confidence.HIGH, message))
+        findings.append(Finding(Severity.ERROR, Confidence.HIGH, message, rule=RUNS))
     findings.sort(key=lambda finding: -finding.severity)
     return Analysis(tuple(findings), tuple(skipped), tuple(_rules(compared.measures)))
 
@@ -141,7 +141,9 @@ def _regression(measured: Measured, worse: pl.DataFrame, compared: Comparison) -
         Measure("now", largest["after"], measured.unit),
     )
     action = f"Compare the runs: l4strace compare BASELINE NOW -m {measured.name}"
-    return Finding(measured.name, severity, Confidence.HIGH, message, action, 0, measures=measures)
+    return Finding(
+        severity, Confidence.HIGH, message, action, 0, rule=measured.name, measures=measures
+    )
 
 
 def _lost(baseline: Tables, now: Tables) -> list[str]:

@@ -40,7 +40,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import Stat
 from l4strace.wording.quantities import count
 
-CODE = "L4S001"
 MOST_GONE = 0.01
 """Share of the packets without a TCP header from which numbers are wrong, not less exact. By eye:
 a few may be of other protocols in tunnels."""
@@ -67,7 +66,6 @@ def _cut_recordings(evidence: Evidence) -> list[Finding | Skipped]:
     )
     return [
         Finding(
-            CODE,
             Severity.WARNING,
             Confidence.HIGH,
             f"The recording of packets that {row['path']} describes ended before it was asked to "
@@ -85,7 +83,6 @@ def _cut_files(evidence: Evidence) -> list[Finding | Skipped]:
     paths = dict(evidence.sources.select("source", "path").iter_rows())
     return [
         Finding(
-            CODE,
             Severity.NOTICE if row["name"] == Stat.TRUNCATED_FILE else Severity.WARNING,
             Confidence.HIGH,
             f"{paths.get(row['source'], 'The capture')} "
@@ -117,7 +114,6 @@ def _cut_packets(evidence: Evidence) -> list[Finding | Skipped]:
     )
     return [
         Finding(
-            CODE,
             _severity(gone.get(row["source"], 0), records.get(row["source"])),
             Confidence.HIGH,
             "The snapshot length cut the TCP header or options of "

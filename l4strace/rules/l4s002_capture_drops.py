@@ -35,7 +35,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import Stat
 from l4strace.wording.quantities import count
 
-CODE = "L4S002"
 WARNING_SHARE = 0.001
 """Share of dropped packets that makes the finding a warning. By eye."""
 
@@ -50,14 +49,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         if lost:
             found.append(_finding(row["source"], row["path"], lost, row["records"] or 0))
         elif lost is None and row["kind"] == "pcap":
-            found.append(Skipped(CODE, "classic pcap cannot store the number of dropped packets"))
+            found.append(Skipped("classic pcap cannot store the number of dropped packets"))
     return found
 
 
 def _finding(source: int, path: str, lost: int, seen: int) -> Finding:
     share = lost / (lost + seen)
     return Finding(
-        CODE,
         Severity.WARNING if share >= WARNING_SHARE else Severity.NOTICE,
         Confidence.HIGH,
         f"{path}: the capture dropped {count(lost, 'packet')}. A loss or a missing mark in this "

@@ -35,7 +35,6 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
-CODE = "L4S003"
 NOTICEABLE_SHARE = 0.01
 """Share of super-packets from which counts differ noticeably. By eye."""
 
@@ -51,7 +50,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(row: dict[str, int]) -> Finding:
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.HIGH,
         f"{row['super_packets']:,} of {row['data_packets']:,} data packets are larger than the "

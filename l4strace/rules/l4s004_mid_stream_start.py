@@ -35,7 +35,6 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
-CODE = "L4S004"
 LACKING = {
     "none": "The capture has no handshake packet of this flow",
     "partial": "The capture has only part of this flow's handshake",
@@ -58,7 +57,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 def _finding(row: dict[str, Any]) -> Finding:
     lacking = LACKING.get(row["handshake"], LACKING["partial"])
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.HIGH,
         f"{lacking}: the negotiated ECN mode, the window scale and the ECN field of SYN and "

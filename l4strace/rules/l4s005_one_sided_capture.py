@@ -33,7 +33,6 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
-CODE = "L4S005"
 MIN_DATA_PACKETS = 10
 """Packets of one direction after which the other should appear: the initial window of RFC 6928,
 after which a sender waits for the first ACK."""
@@ -84,7 +83,6 @@ def _finding(
     measures: tuple[Measure, ...] = (),
 ) -> Finding:
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.HIGH,
         f"The capture contains only one direction of {whose}: {_judged(data)}.",

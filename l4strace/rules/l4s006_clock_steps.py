@@ -44,7 +44,6 @@ from l4strace.rules.support.clocks import REPEATED
 from l4strace.schema.words import Stat
 from l4strace.wording.quantities import quantity
 
-CODE = "L4S006"
 STEP_US = _native.CLOCK_STEP_NS / 1000
 """Shorter steps back are packets out of order in the file (`track/conversation`)."""
 
@@ -78,7 +77,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     paths = dict(evidence.sources.select("source", "path").iter_rows())
     return [
         Finding(
-            CODE,
             Severity.WARNING if row["count"] >= REPEATED else Severity.NOTICE,
             Confidence.MEDIUM,
             f"{paths.get(row['source'], 'An input')}: " + _what(row),

@@ -40,7 +40,6 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import Stat
 
-CODE = "L4S007"
 WORDS = {
     Stat.UNKNOWN_LINK_TYPE: "with an unsupported link type were left out",
     Stat.IP_FRAGMENTS: "in IP fragments that do not make a whole packet were left out",
@@ -69,7 +68,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     )
     return [
         Finding(
-            CODE,
             _severity(row),
             Confidence.HIGH,
             f"Packets {WORDS[row['name']]}: {row['count']:,}. {row['detail'] or ''}".rstrip(),

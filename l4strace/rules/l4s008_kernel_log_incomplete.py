@@ -42,7 +42,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import CAPTURES, SENDER_LOGS, Stat, lost_in
 from l4strace.wording.quantities import listed
 
-CODE = "L4S008"
 REPORTED_ELSEWHERE = (Stat.CLOCK_STEPS, Stat.KERNEL_LOG_NOT_JOINED)
 """Losses that L4S006 and L4S009 report."""
 BUFFER_REMEDY = "Record with `--kernel-buffer` of more MB, or filter by port."
@@ -112,7 +111,6 @@ def _finding(log: dict[str, Any], lost: pl.DataFrame, after_s: float) -> Finding
     rest = f"the last {after_s:.1f} s of its flows" if after_s else ""
     lacks = listed([part for part in (cut, missing, rest) if part])
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.HIGH,
         f"{log['path']} lacks {lacks}: an event that is not in this log may still have happened.",

@@ -36,7 +36,6 @@ from l4strace.evidence import Evidence, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import Stat
 
-CODE = "L4S009"
 UNKNOWN = "Log and capture differ in host, run or clock."
 
 
@@ -47,7 +46,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return []
     captured = evidence.directions["flow"].unique()
     if not captured.len():
-        return [Skipped(CODE, "no capture to join a kernel log with")]
+        return [Skipped("no capture to join a kernel log with")]
     joined = evidence.kernel.group_by("source").agg(
         pl.len().alias("samples"), pl.col("flow").is_in(captured.implode()).sum().alias("joined")
     )
@@ -60,7 +59,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     )
     return [
         Finding(
-            CODE,
             Severity.WARNING,
             Confidence.HIGH,
             f"{row['path']}: none of its samples ({row['samples']:,}) belongs to a flow of the "

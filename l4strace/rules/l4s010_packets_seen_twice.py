@@ -44,7 +44,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import copies
 from l4strace.wording.quantities import count
 
-CODE = "L4S010"
 MIN_COPY_SHARE = 0.01
 MIN_COPIES = 10
 """Share and number of copies from which the capture point is ambiguous: a network may double single
@@ -69,7 +68,6 @@ def _repeated(evidence: Evidence) -> list[Finding | Skipped]:
     apart = copies.by_two_clocks(evidence)
     return [
         Finding(
-            CODE,
             Severity.NOTICE,
             Confidence.MEDIUM,
             f"{_part(row)} there twice ({row['retransmits']:,} of "
@@ -111,7 +109,6 @@ def _copies(evidence: Evidence) -> list[Finding | Skipped]:
     apart = copies.by_two_clocks(evidence)
     return [
         Finding(
-            CODE,
             Severity.NOTICE,
             Confidence.HIGH,
             f"{paths.get(row['source'], 'An input')} contains packets twice: {row['duplicates']:,} "

@@ -35,15 +35,12 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
-CODE = "L4S011"
-
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction with such packets."""
     strays = evidence.directions.filter(pl.col("out_of_window") > 0)
     return [
         Finding(
-            CODE,
             Severity.NOTICE,
             Confidence.MEDIUM,
             f"Packets with numbers far outside of the connection were left out: "

@@ -33,15 +33,12 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import Stat
 
-CODE = "L4S012"
-
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each input."""
     folded = evidence.stats.filter(pl.col("name") == Stat.FLOWS_FOLDED).sort("source")
     return [
         Finding(
-            CODE,
             Severity.NOTICE,
             Confidence.HIGH,
             f"A scan or a flood of SYNs: {row['count']:,} connections without data were counted "

@@ -37,8 +37,6 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import CAPTURES
 
-CODE = "L4S013"
-
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for all pieces."""
@@ -47,7 +45,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return []
     return [
         Finding(
-            CODE,
             Severity.WARNING,
             Confidence.HIGH,
             f"{len(pieces)} captures follow one another and share flows. Each is analyzed "

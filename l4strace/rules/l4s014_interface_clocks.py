@@ -41,8 +41,6 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.wording.quantities import quantity
 
-CODE = "L4S014"
-
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each input with such interfaces."""
@@ -55,7 +53,6 @@ def _finding(row: dict[str, Any], rtt_us: float | None) -> Finding:
     touched = rtt_us is None or least_us > rtt_us / 2
     what = "RTTs, queue delays and retransmissions" if touched else "RTTs and queue delays"
     return Finding(
-        CODE,
         Severity.WARNING if touched else Severity.NOTICE,
         Confidence.HIGH,
         f"{row['path']}: the clock of {row['interface_behind']} is {quantity(least_us, 'us')} to "

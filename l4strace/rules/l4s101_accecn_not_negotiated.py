@@ -50,7 +50,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import ACCECN_REQUEST, ECT1, PRAGUE, PRAGUE_AS_RENO
 from l4strace.wording.quantities import count
 
-CODE = "L4S101"
 SERVER = (
     "Set net.ipv4.tcp_ecn=3 on the server (Linux 7.0 or an L4S kernel). If it is set, capture "
     "there and compare the flags of the SYN."
@@ -111,7 +110,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         *(_finding(row, controls.get(row["flow"])) for row in refused.iter_rows(named=True)),
         *(_classic_dropped(row) for row in dropped.iter_rows(named=True)),
         *(_final_ack(row) for row in bleached.iter_rows(named=True)),
-        *(Skipped(CODE, UNANSWERED, flow) for flow in _unanswered(evidence)),
+        *(Skipped(UNANSWERED, flow) for flow in _unanswered(evidence)),
         *(_without_handshake(row, controls.get(row["flow"])) for row in late.iter_rows(named=True)),
         *(_as_reno(flow) for flow in _logged_as_reno(evidence)),
     ]
@@ -146,9 +145,8 @@ def _without_handshake(row: dict[str, Any], control: str | None) -> Finding | Sk
     """Prague with AccECN sends ECT(1): Not-ECT throughout shows that it has none."""
     packets = row["data_packets"]
     if control not in PRAGUE or row["data_not_ect"] != packets:
-        return Skipped(CODE, NO_HANDSHAKE, row["flow"])
+        return Skipped(NO_HANDSHAKE, row["flow"])
     return Finding(
-        CODE,
         Severity.ERROR,
         Confidence.MEDIUM,
         f"The kernel log shows {control} for this flow, but all of its {packets:,} data packets "
@@ -175,7 +173,6 @@ def _logged_as_reno(evidence: Evidence) -> list[int]:
 
 def _as_reno(flow: int) -> Finding:
     return Finding(
-        CODE,
         Severity.ERROR,
         Confidence.HIGH,
         "Prague runs as Reno, as the kernel log shows (prague-reno): AccECN was not negotiated, "
@@ -190,7 +187,6 @@ def _as_reno(flow: int) -> Finding:
 
 def _classic_dropped(row: dict[str, Any]) -> Finding:
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
         f"The client requested classic ECN, but {_gave_up(row)}: the flow uses no ECN.",
@@ -208,7 +204,6 @@ def _final_ack(row: dict[str, Any]) -> Finding:
     sent = row["vantage"] == "client"
     what = "left the client" if sent else "reached this capture"
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.HIGH if row["vantage"] != "unknown" else Confidence.MEDIUM,
         f"AccECN was negotiated, but the final ACK of the handshake {what} with ACE 000: the "
@@ -237,7 +232,6 @@ def _finding(row: dict[str, Any], control: str | None) -> Finding:
     sign = _l4s_sign(row, control)
     why, confidence = _reason(row)
     return Finding(
-        CODE,
         Severity.ERROR if sign else Severity.NOTICE,
         confidence,
         f"The client requested AccECN, but {why}: {_outcome(row)}."

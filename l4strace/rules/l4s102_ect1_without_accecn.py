@@ -40,7 +40,6 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.keys import DIRECTION, KEY
 
-CODE = "L4S102"
 MAX_STRAY_PACKETS = 3
 """Packets that a reordered handshake or a single probe explains. By eye."""
 
@@ -93,7 +92,6 @@ def _finding(row: dict[str, Any]) -> Finding:
             "the node that re-marks it."
         )
     return Finding(
-        CODE,
         Severity.ERROR,
         Confidence.HIGH if row["near"] and row["full"] else Confidence.MEDIUM,
         message,

@@ -41,7 +41,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.keys import DIRECTION
 from l4strace.schema.words import ECT1
 
-CODE = "L4S103"
 MAX_PROBE_SHARE = 0.1
 """Share of the data packets that probes do not explain. By eye."""
 MAX_PROBE_PACKETS = 10
@@ -89,7 +88,6 @@ def _accecn(evidence: Evidence) -> pl.DataFrame:
 def _finding(row: dict[str, Any]) -> Finding:
     share = row["data_ect0"] / (row["data_ect0"] + row["data_ect1"] + row["data_not_ect"])
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
         f"{100 * share:.0f} % of the unmarked data packets carry ECT(0) although {_sign(row)}: an "

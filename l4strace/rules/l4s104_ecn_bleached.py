@@ -46,7 +46,6 @@ from l4strace.rules.support import paths, subjects
 from l4strace.schema.words import CODEPOINTS, ECN_FIELD, ECT0, ECT1, NOT_ECT
 from l4strace.wording.quantities import count, quantity
 
-CODE = "L4S104"
 ECT = (ECT1, ECT0)
 ENOUGH_BYTES = 100_000
 """Acknowledged data after which the byte counters of a working path have moved. By eye: about 70
@@ -187,7 +186,6 @@ def _finding(
     measure: Measure,
 ) -> Finding:
     return Finding(
-        CODE,
         severity,
         confidence,
         message,

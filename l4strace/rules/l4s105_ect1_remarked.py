@@ -45,7 +45,6 @@ from l4strace.rules.support import subjects
 from l4strace.schema.words import ECN_FIELD, ECT0, ECT1
 from l4strace.wording.quantities import count, quantity
 
-CODE = "L4S105"
 NAMES = {codepoint: ECN_FIELD[codepoint] for codepoint in (ECT1, ECT0)}
 MORE_THAN_PROBES = 10_000
 """Bytes reported with the other codepoint that a few probes do not explain: seven full packets. By
@@ -149,7 +148,6 @@ def _finding(
     measure: Measure,
 ) -> Finding:
     return Finding(
-        CODE,
         Severity.ERROR,
         confidence,
         f"{message} The path re-marks ECN.",

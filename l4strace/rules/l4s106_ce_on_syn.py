@@ -38,7 +38,6 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import CE, ECN_FIELD, NOT_ECT
 
-CODE = "L4S106"
 NAMES = ECN_FIELD
 
 
@@ -78,7 +77,6 @@ def _finding(row: dict[str, Any], forward: bool, packet: str, sent: int | None) 
             "the field."
         )
     return Finding(
-        CODE,
         Severity.WARNING if sent == NOT_ECT else Severity.NOTICE,
         Confidence.HIGH if sent == CE else Confidence.MEDIUM,
         message,

@@ -40,7 +40,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import CODEPOINTS
 from l4strace.wording.quantities import count
 
-CODE = "L4S107"
 NAMES = CODEPOINTS
 CHANGES = tuple(
     (left, arrived) for left in ("not_ect", "ce") for arrived in NAMES if left != arrived
@@ -50,7 +49,7 @@ CHANGES = tuple(
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction and kind of change."""
     if not evidence.paths.height:
-        return [Skipped(CODE, "needs captures at both ends of the path")]
+        return [Skipped("needs captures at both ends of the path")]
     found: list[Finding | Skipped] = []
     for left, arrived in CHANGES:
         column = f"{left}_to_{arrived}"
@@ -58,7 +57,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             frame = row["first_change_frame_near"]
             found.append(
                 Finding(
-                    CODE,
                     Severity.ERROR,
                     Confidence.HIGH,
                     f"{row[column]:,} of {count(row['matched'], 'packet')} left as {NAMES[left]} "

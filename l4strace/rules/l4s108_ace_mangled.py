@@ -48,7 +48,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import paths, subjects
 from l4strace.wording.quantities import count
 
-CODE = "L4S108"
 ENOUGH_PACKETS = 10
 """Packets after which a counter that is always 000 is a fault: an initial window (RFC 6928). By
 eye."""
@@ -143,7 +142,6 @@ def _finding(
     measure: Measure,
 ) -> Finding:
     return Finding(
-        CODE,
         Severity.ERROR,
         confidence,
         message,

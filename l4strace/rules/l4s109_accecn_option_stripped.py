@@ -37,17 +37,14 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
-CODE = "L4S109"
-
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction whose options did not arrive as they left."""
     if not evidence.paths.height:
-        return [Skipped(CODE, "needs captures at both ends of the path")]
+        return [Skipped("needs captures at both ends of the path")]
     rows = evidence.paths.filter((pl.col("option_stripped") > 0) | (pl.col("option_changed") > 0))
     return [
         Finding(
-            CODE,
             Severity.WARNING,
             Confidence.HIGH,
             f"The path changes AccECN options: it {_done(row)}.",

@@ -44,7 +44,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.keys import DIRECTION, KEY
 from l4strace.wording.quantities import count
 
-CODE = "L4S110"
 ZEROED = ("reports 0 in its", "report 0 in their", " first counter, which starts at 1")
 IMPLAUSIBLE = ("runs backwards or reports", "run backwards or report", " more bytes than were sent")
 """Predicate of the message, for one option and for several."""
@@ -96,7 +95,6 @@ def _finding(row: dict[str, Any], by_path: bool) -> Finding:
     ]
     why = ". They left the host intact: the path rewrites them" if by_path else ""
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.HIGH,
         f"Of {count(total, 'AccECN option')}, {', and '.join(what)}{why}.",

@@ -36,7 +36,6 @@ from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
-CODE = "L4S111"
 MAX_STRAY_OPTIONS = 3
 MAX_STRAY_SHARE = 0.02
 """Contradictions, and their share of the options, that marked pure ACKs and reordering do not
@@ -52,7 +51,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     rows = first(evidence, rows)
     return [
         Finding(
-            CODE,
             Severity.WARNING,
             Confidence.MEDIUM,
             f"In {row['option_contradicts_ace']:,} of {row['accecn_options']:,} AccECN options, "

@@ -41,7 +41,6 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.wording.quantities import count
 
-CODE = "L4S112"
 TOLERANCE = 0.02
 """Share of the marks that may differ: those of the last round trip. By eye."""
 CUT = "the snapshot length cut the ACKs' options, so turns of the three-bit counter are not seen"
@@ -72,7 +71,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
     )
     if judged.height and not judged["far"].any():
-        return [Skipped(CODE, "no capture at a receiver: the marks that arrived are unknown")]
+        return [Skipped("no capture at a receiver: the marks that arrived are unknown")]
     blind = judged.filter(pl.col("far") & pl.col("turns_hidden"))
     judged = judged.filter(~pl.col("turns_hidden"))
     slack = pl.max_horizontal(pl.lit(MAX_STRAY_MARKS), TOLERANCE * pl.col("ce"))
@@ -86,7 +85,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     )
     return [
         *(_finding(row) for row in rows.iter_rows(named=True)),
-        *(Skipped(CODE, CUT, flow) for flow in blind["flow"].unique(maintain_order=True)),
+        *(Skipped(CUT, flow) for flow in blind["flow"].unique(maintain_order=True)),
     ]
 
 
@@ -104,7 +103,6 @@ def _finding(row: dict[str, Any]) -> Finding:
     low, high = row["ce_fed_back_lo"], row["ce_fed_back_hi"]
     reported = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
         f"{count(row['ce'], 'packet')} arrived with CE, but the receiver's feedback "

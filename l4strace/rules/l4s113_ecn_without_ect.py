@@ -42,7 +42,6 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.words import ACCECN_REQUEST
 
-CODE = "L4S113"
 MIN_DATA_PACKETS = 50
 """Data packets that make it a decision of the sender or the path: five initial windows (RFC 6928),
 as the first packets may be probes. By eye."""
@@ -82,8 +81,6 @@ def _finding(row: dict[str, Any]) -> Finding:
     unused = at_sender and row["mode"] == "classic"
     where = "leaves its sender" if at_sender else "passes this capture"
     return Finding(
-        CODE,
-        # A classic sender need not use what it negotiated (RFC 3168 section 6.1.1).
         Severity.NOTICE if unused else Severity.WARNING,
         Confidence.HIGH if at_sender else Confidence.MEDIUM,
         f"All data {where} as Not-ECT although {NEGOTIATED[row['mode']]} was negotiated"

@@ -42,7 +42,6 @@ import polars as pl
 from l4strace.evidence import Evidence, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
-CODE = "L4S114"
 MIN_TUNNEL_MARKS = 10
 """Marks of the tunnel that make a case. By eye: a single one may be lost with its packet."""
 LOST = 0.9
@@ -78,12 +77,11 @@ def _marks_lost(row: dict[str, Any]) -> list[Finding | Skipped]:
     counted = row["mode"] in ("accecn", None)  # over UDP there is no mode, and reports count CE
     reported = row["ce_fed_back_hi"] if counted else _classic(row)
     if reported is None:
-        return [Skipped(CODE, "no feedback shows whether the tunnel's marks arrived", row["flow"])]
+        return [Skipped("no feedback shows whether the tunnel's marks arrived", row["flow"])]
     if reported > LOST * marks:
         return []
     return [
         Finding(
-            CODE,
             Severity.ERROR,
             Confidence.HIGH if reported <= CLEARLY_LOST_SHARE * marks else Confidence.MEDIUM,
             f"The end of the {_tunnel(row)} loses congestion marks: {marks:,} packets carry CE, "
@@ -108,7 +106,6 @@ def _classic(row: dict[str, Any]) -> int | None:
 
 def _hidden(row: dict[str, Any]) -> Finding:
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.HIGH,
         f"The {_tunnel(row)} hides that packets are ECN-capable: {row['outer_not_ect']:,} of "

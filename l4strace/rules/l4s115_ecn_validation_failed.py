@@ -43,7 +43,6 @@ from l4strace.rules.support.validation import CAPABLE, FAILED, Logged
 from l4strace.schema.words import ECT1
 from l4strace.wording.quantities import count
 
-CODE = "L4S115"
 HEADLINE = "QUIC gave up ECN: its validation failed"
 CLEARED = "QUIC gave up ECN: the path clears it"
 MANGLED = "QUIC gave up ECN: the path changes the codepoint"
@@ -85,7 +84,6 @@ def _by_log(log: Logged) -> Finding:
     """Where no packets show it: the capture began later, or there is none."""
     why = validation.cause("unknown", log)
     return Finding(
-        CODE,
         Severity.WARNING,
         validation.confidence(why),
         f"ECN validation failed, and the sender gave up ECN. {log.quoted} {tried.CAUSES[why]}",
@@ -102,7 +100,6 @@ def _by_packets(evidence: Evidence, one: tried.Tried, log: Logged | None) -> Fin
     row, why = one.row, validation.cause(tried.became(evidence, one), log)
     states = f"{log.quoted} " if log else ""
     return Finding(
-        CODE,
         Severity.WARNING,
         validation.confidence(why),
         f"ECN validation failed: after {count(one.packets, 'packet')} with {one.name} the sender "

@@ -45,7 +45,6 @@ from l4strace.schema.keys import DIRECTION
 from l4strace.schema.words import NOT_ECT
 from l4strace.wording.quantities import count
 
-CODE = "L4S116"
 ERASED = 0.9
 """Share of the packets with ECT from which the path erases the field as a whole. By eye: where one
 of ten arrives with ECT, feedback reports it."""
@@ -54,7 +53,7 @@ of ten arrives with ECT, feedback reports it."""
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction that does not notice."""
     if evidence.paths.is_empty():
-        return [Skipped(CODE, "needs captures at both ends of the path")]
+        return [Skipped("needs captures at both ends of the path")]
     cleared = pl.col("ect1_to_not_ect") + pl.col("ect0_to_not_ect")
     rows = evidence.paths.with_columns(cleared=cleared).filter(
         paths.changed(evidence, pl.col("cleared")), pl.col("cleared") >= FOR_GOOD
@@ -80,7 +79,6 @@ def _tried_without() -> pl.Expr:
 def _finding(row: dict[str, int]) -> Finding:
     sent = "ECT(1)" if row["ect1_to_not_ect"] >= row["ect0_to_not_ect"] else "ECT(0)"
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.HIGH,
         f"The sender keeps {sent} to the end although the path erases it: {row['cleared']:,} of "

@@ -45,7 +45,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support.tried import FOR_GOOD, MOST_PROBES
 from l4strace.wording.quantities import count
 
-CODE = "L4S117"
 OF_FLOW = ("transport", "version", "client", "client_port", "server", "server_port")
 SENDER = ("source", "sender_host", "port", "transport")
 """One program, as far as packets show it."""
@@ -87,7 +86,6 @@ def _senders(evidence: Evidence) -> pl.DataFrame:
 def _finding(row: dict[str, Any]) -> Finding:
     bare, other = ("IPv6", "IPv4") if row["ipv6"] else ("IPv4", "IPv6")
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
         f"The sender marks {other} and not {bare}: from port {row['port']} of one host "

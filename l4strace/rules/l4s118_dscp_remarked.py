@@ -44,7 +44,6 @@ from l4strace.schema.words import NQB
 from l4strace.wording.names import dscp
 from l4strace.wording.quantities import count
 
-CODE = "L4S118"
 FEW_PACKETS = 10
 """Packets that make it a rule of the path. By eye: handshakes have fewer."""
 
@@ -52,7 +51,7 @@ FEW_PACKETS = 10
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose DSCP changes on the way."""
     if evidence.paths.is_empty():
-        return [Skipped(CODE, "needs captures at both ends of the path")]
+        return [Skipped("needs captures at both ends of the path")]
     rows = evidence.paths.filter(
         paths.changed(evidence, pl.col("dscp_changed")), pl.col("dscp_changed") >= FEW_PACKETS
     )
@@ -69,7 +68,6 @@ def _finding(row: dict[str, Any]) -> Finding:
     if left == arrived:
         what = f"most keep {dscp(left)}"
     return Finding(
-        CODE,
         Severity.WARNING if left == NQB and arrived != NQB else Severity.NOTICE,
         Confidence.HIGH,
         f"The path rewrites the DSCP of {row['dscp_changed']:,} of "

@@ -41,7 +41,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import TRANSPORTS
 from l4strace.wording.quantities import count
 
-CODE = "L4S119"
 MIN_MARKS = 3
 """Marks on packets that are reported: one or two may be those of copies. By eye."""
 
@@ -69,7 +68,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 def _finding(row: dict[str, Any]) -> Finding:
     marks, packets = count(row["ce"], "packet"), count(row["reported_packets"], "packet")
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.HIGH,
         f"{marks} arrived with CE (threshold {MIN_MARKS}), and the receiver's feedback, which "

@@ -44,7 +44,6 @@ from l4strace.rules.support import subjects
 from l4strace.schema.keys import of_round
 from l4strace.wording.quantities import count
 
-CODE = "L4S201"
 MIN_CUTS = 3
 """Echoes from which the sender is judged: by eye."""
 
@@ -102,7 +101,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .filter((pl.col("echoes") >= MIN_CUTS) & (pl.col("ignored") >= MAJORITY))
     )
     return [
-        Skipped(CODE, BEHIND, row["flow"])
+        Skipped(BEHIND, row["flow"])
         if row["data_ce"] and row["cwr_packets"]
         else _finding(row, subjects.control(evidence, row["flow"], row["forward"]))
         for row in ignored.iter_rows(named=True)
@@ -122,7 +121,6 @@ def _finding(row: dict[str, Any], control: str) -> Finding:
             f"Use {control} where every queue is an L4S or DCTCP queue; else a classic control."
         )
     return Finding(
-        CODE,
         Severity.NOTICE if scalable else Severity.WARNING,
         Confidence.HIGH if silent else Confidence.MEDIUM,
         f"{opening}: its data in flight fell by less than {100 * NO_CUT:.0f} % after "

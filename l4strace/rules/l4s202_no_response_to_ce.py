@@ -50,7 +50,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.wording.quantities import count, quantity, share
 
-CODE = "L4S202"
 MIN_PACKETS = 2.0
 """Packets that alpha/2 of the window must amount to. Growth gives one back in each round trip, and
 what is in flight counts whole packets: less does not show (run s6173-087)."""
@@ -80,7 +79,7 @@ def _over_tcp(evidence: Evidence) -> list[Finding | Skipped]:
         bursty.select(*subjects.DIRECTION, "release_us"), on=subjects.DIRECTION, how="left"
     )
     return [
-        _finding(row) if row["release_us"] is None else Skipped(CODE, BURSTY, row["flow"])
+        _finding(row) if row["release_us"] is None else Skipped(BURSTY, row["flow"])
         for row in ignored.iter_rows(named=True)
     ]
 
@@ -96,7 +95,7 @@ def _over_udp(evidence: Evidence) -> list[Finding | Skipped]:
     found: list[Finding | Skipped] = [_went_on(row) for row in went_on.iter_rows(named=True)]
     if calm := senders.height - evidence.pressed.height:
         who = f"{count(calm, 'flow')} over UDP"
-        found.append(Skipped(CODE, f"{who}: marks never asked for half of the rate"))
+        found.append(Skipped(f"{who}: marks never asked for half of the rate"))
     return found
 
 
@@ -105,7 +104,6 @@ def _went_on(row: dict[str, Any]) -> Finding:
     lasted, asked = ((row[name] - row["first_ns"]) / 1e9 for name in ("last_ns", "asked_ns"))
     media = row["transport"] == "rtp"
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.LOW if media else Confidence.MEDIUM,
         f"The sender did not respond to CE: {share(row['ce'] / row['acked'])} of its packets were "
@@ -124,7 +122,6 @@ def _went_on(row: dict[str, Any]) -> Finding:
 
 def _finding(row: dict[str, Any]) -> Finding:
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
         f"The sender did not respond to CE: in {row['samples']:,} rounds the marks asked for a "

@@ -49,7 +49,6 @@ from l4strace.rules.l4s201_ece_ignored import MAJORITY, MIN_WINDOW
 from l4strace.rules.support import clocks, datagrams, subjects
 from l4strace.wording.quantities import count
 
-CODE = "L4S203"
 MIN_EPISODES = 3
 """Episodes of loss from which the sender is judged: by eye."""
 
@@ -94,7 +93,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
         .filter((pl.col("episodes") >= MIN_EPISODES) & (pl.col("ignored") >= MAJORITY))
     )
-    unknown = datagrams.unknown_law(evidence, CODE)
+    unknown = datagrams.unknown_law(evidence)
     if ignored.is_empty():
         return [*unknown]
     needless = _needless(evidence)
@@ -105,7 +104,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
     if unsure.height:
         reason = f"{count(unsure.height, 'flow direction')}: reordering may explain the losses"
-        results.append(Skipped(CODE, reason))
+        results.append(Skipped(reason))
     return clocks.measurable(evidence, [*results, *unknown])
 
 
@@ -129,7 +128,6 @@ def _finding(row: dict[str, Any], control: str) -> Finding:
     so = f": {control} keeps to the rate that it measured, by design" if bbr else ""
     action = "Check the sender's congestion control."
     return Finding(
-        CODE,
         Severity.NOTICE if bbr else Severity.WARNING,
         Confidence.MEDIUM,
         f"{who} did not slow down after loss: its data in flight fell by less than "

@@ -41,7 +41,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import clocks, events, subjects
 from l4strace.wording.quantities import count
 
-CODE = "L4S204"
 OVERSHOOT = 2.0
 """Packets in flight as a multiple of those that fill the path, from which the overshoot is beyond
 doubt: the last doubling of slow start alone makes 2 (RFC 5681 section 3.1)."""
@@ -78,7 +77,6 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     )
     alpha = "; check how alpha starts (L4S205)" if prague else ""
     return Finding(
-        CODE,
         Severity.WARNING if length_ns >= LONG_NS else Severity.NOTICE,
         Confidence.HIGH if certain else Confidence.MEDIUM,
         f"Slow start {'overshot' if certain else 'probably overshot'}: {_flight(fills, peak)}, and "

@@ -46,7 +46,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import datagrams, subjects
 from l4strace.schema.keys import of_round
 
-CODE = "L4S205"
 ACTION = "Use a build that starts alpha at its maximum or halves the window at the first mark."
 NEAR_ZERO = 0.01
 """Alpha at the first mark is 0 or 1 in the published builds (prague_init); by eye, near 0."""
@@ -87,7 +86,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     for row in _from_packets(evidence).iter_rows(named=True):
         if (row["flow"], row["forward"]) not in logged:
             results.append(_packet_finding(row))
-    return results + datagrams.unknown_law(evidence, CODE)
+    return results + datagrams.unknown_law(evidence)
 
 
 def _from_kernel(evidence: Evidence) -> list[dict[str, Any]]:
@@ -133,7 +132,6 @@ def _from_packets(evidence: Evidence) -> pl.DataFrame:
 
 def _kernel_finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.HIGH,
         f"Alpha was {row['alpha']:.3f} at the first CE in the log, so the window of "
@@ -157,7 +155,6 @@ def _shrank(fraction: float) -> str:
 
 def _packet_finding(row: dict[str, Any]) -> Finding:
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
         f"The first CE caused no reduction: {row['inflight_max_packets']:,} packets were in flight "

@@ -42,7 +42,6 @@ from l4strace.rules.support import clocks, subjects
 from l4strace.schema.words import NQB
 from l4strace.wording.quantities import quantity
 
-CODE = "L4S206"
 OF_NQB = "An NQB sender sends long bursts"
 LIMIT_US = 250.0
 """About what Prague itself allows (tcp_prague.c, prague_burst_shift 12: 1/4096 s)."""
@@ -64,7 +63,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     rated = rated.filter(pl.col("ect1") | (pl.col("dscp") == NQB))
     if rated.is_empty():
         why = "no direction with ECT(1) or DSCP 45 and enough data to estimate its rate"
-        return [Skipped(CODE, why)]
+        return [Skipped(why)]
     bursts = (
         evidence.rounds.select(*subjects.KEY, "burst_bytes", "burst_frame")
         .filter(pl.col("burst_bytes").is_not_null())
@@ -86,7 +85,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     )
     spoiled = clocks.spoiled(evidence)
     return [
-        Skipped(CODE, clocks.REASON, row["flow"]) if row["source"] in spoiled else _finding(row)
+        Skipped(clocks.REASON, row["flow"]) if row["source"] in spoiled else _finding(row)
         for row in long.iter_rows(named=True)
     ]
 
@@ -95,7 +94,6 @@ def _finding(row: dict[str, Any]) -> Finding:
     offloaded = (row["super_packets"] or 0) > 0
     note = " Offloads hide what the network card really sends." if offloaded else ""
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.LOW if offloaded else Confidence.MEDIUM,
         f"The median burst of this {'L4S' if row['ect1'] else 'NQB'} sender lasts "

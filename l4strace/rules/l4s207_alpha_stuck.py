@@ -34,7 +34,6 @@ from l4strace.evidence import Evidence
 from l4strace.fallback.samples import alphas
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
-CODE = "L4S207"
 MIN_CE = 20
 """Marks from which alpha must have changed: by eye; each update with a mark adds 1/16 of the marked
 share (RFC 8257 section 3.3, PRAGUE_SHIFT_G 4)."""
@@ -44,14 +43,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction with many marks and one alpha."""
     known = alphas(evidence)
     if known.is_empty():
-        return [Skipped(CODE, "no log with alpha")]
+        return [Skipped("no log with alpha")]
     results: list[Finding | Skipped] = []
     for row in known.iter_rows(named=True):
         marks = (row["delivered_ce"] or 0) - (row["delivered_ce_first"] or 0)
         if row["alphas"] == 1 and marks >= MIN_CE:
             results.append(
                 Finding(
-                    CODE,
                     Severity.WARNING,
                     Confidence.HIGH,
                     f"Alpha stayed at {row['alpha_last']:.3f} in all {row['samples']:,} samples "

@@ -40,7 +40,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.wording.quantities import count
 
-CODE = "L4S208"
 TOLERANCE, TOLERATED = 0.05, 8
 """Marks of the last round trip may be missing on either side: 5 % by eye, and at least one turn of
 the 3-bit counter (RFC 9768 section 3.2.2)."""
@@ -64,7 +63,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     samples = evidence.kernel.select(*subjects.DIRECTION, "ts_ns", "delivered_ce", "snd_cwnd")
     joined = samples.filter(pl.col("flow").is_not_null())
     if joined.is_empty() or evidence.rounds.is_empty():
-        return [Skipped(CODE, "no kernel log joined with a capture")]
+        return [Skipped("no kernel log joined with a capture")]
     marks = (_ce_finding(row) for row in _ce(evidence, joined).iter_rows(named=True))
     windows = (_cwnd_finding(row) for row in _cwnd(evidence, joined).iter_rows(named=True))
     return [*marks, *windows]
@@ -152,7 +151,6 @@ def _ce_finding(row: dict[str, Any]) -> Finding:
     low, high = row["low"], row["high"]
     bounds = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
         f"Kernel and packets disagree on CE: delivered_ce grew by {row['delivered_ce']:,}, but the "
@@ -165,7 +163,6 @@ def _ce_finding(row: dict[str, Any]) -> Finding:
 
 def _cwnd_finding(row: dict[str, Any]) -> Finding:
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.LOW,
         f"Kernel and packets disagree on the window: the median of snd_cwnd is "

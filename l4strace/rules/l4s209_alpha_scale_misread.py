@@ -43,7 +43,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
 from l4strace.schema.words import Stat
 
-CODE = "L4S209"
 MAX_ALPHA = 1.0001
 """Alpha is at most 1 (PRAGUE_MAX_ALPHA); the rest is rounding of text."""
 
@@ -64,7 +63,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose recorded alpha has the wrong scale."""
     known = alphas(evidence)
     if known.is_empty():
-        return [Skipped(CODE, "no kernel log with alpha")]
+        return [Skipped("no kernel log with alpha")]
     overruled = evidence.stats.filter(pl.col("name") == Stat.ALPHA_SCALE_OVERRULED)
     corrected = [_corrected(row) for row in overruled.iter_rows(named=True)]
     judged = known.join(_ratios(evidence), on=subjects.DIRECTION, how="left")
@@ -78,7 +77,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _corrected(row: dict[str, Any]) -> Finding:
     return Finding(
-        CODE,
         Severity.INFO,
         Confidence.HIGH,
         f"{row['detail']} Alpha and score are shown with the width of the samples.",
@@ -131,7 +129,6 @@ def _finding(row: dict[str, Any]) -> Finding:
     if not beyond:
         measures.append(Measure("recorded over replayed alpha", row["ratio"], "", "about 1"))
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.HIGH if beyond else Confidence.MEDIUM,
         f"The log shows alpha on the wrong scale: alpha {what}. Its reader divides by a {unit} "

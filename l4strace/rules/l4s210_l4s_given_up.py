@@ -39,8 +39,6 @@ from l4strace.rules.support import tried
 from l4strace.schema.words import ECT1
 from l4strace.wording.quantities import count, quantity
 
-CODE = "L4S210"
-
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction that gave L4S up."""
@@ -55,7 +53,6 @@ def _finding(evidence: Evidence, one: tried.Tried) -> Finding:
     row, became = one.row, tried.became(evidence, one)
     after_us = (row["without_ect_since_ns"] - row["first_ns"]) / 1e3
     return Finding(
-        CODE,
         Severity.WARNING,
         tried.confidence(became),
         f"The sender gave L4S up {quantity(after_us, 'us')} after its first packet, for good: "

@@ -45,7 +45,6 @@ from l4strace.rules.support.tried import VALIDATING
 from l4strace.schema.keys import DIRECTION
 from l4strace.wording.quantities import count, share
 
-CODE = "L4S211"
 RARER = 1 / 3
 """Share of marks among all other packets, at most, as part of that of third and later ones. By eye:
 picoquic on a link of 20 Mbit/s has 1/77 in the same bursts and 1/11 outside them."""
@@ -59,7 +58,7 @@ MOST_MARKS = 0.5
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction that marks itself."""
     if evidence.paths.is_empty():
-        return [Skipped(CODE, "needs captures at both ends of the path")]
+        return [Skipped("needs captures at both ends of the path")]
     senders = traffic(evidence).flows.filter(pl.col("transport").is_in(VALIDATING))
     marks = pl.col("ect1_to_ce") + pl.col("ect0_to_ce")
     tails = pl.col("burst_tails_marked") / pl.col("burst_tails")
@@ -83,7 +82,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(row: dict[str, Any]) -> Finding:
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
         f"The sender's own bursts are marked: in {count(row['long_bursts'], 'burst')} of three "

@@ -42,7 +42,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support.tried import VALIDATING
 from l4strace.wording.quantities import count, share
 
-CODE = "L4S212"
 PROBES = 0.1
 """Share of CE up to which a stack may probe: s2n-quic sends one packet in 10 round trips at most,
 and a round trip has at least one."""
@@ -65,7 +64,6 @@ def _finding(row: dict[str, Any]) -> Finding:
     if row["ce"] > PROBES * row["packets"]:
         cause = f"So many are no probe (threshold {share(PROBES)} of the packets): {queue}."
     return Finding(
-        CODE,
         Severity.INFO,
         Confidence.MEDIUM,
         f"{row['ce']:,} of {count(row['packets'], 'packet')} leave the sender with CE. {cause}",

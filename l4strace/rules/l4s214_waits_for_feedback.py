@@ -42,7 +42,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.keys import KEY
 from l4strace.wording.quantities import quantity, share
 
-CODE = "L4S214"
 MIN_REPORTS = 20
 """Fewer are the start of a flow, whose window is small. By eye."""
 MOST_REPORTS = 0.5
@@ -75,7 +74,6 @@ def _finding(row: dict[str, Any]) -> Finding:
         else f", and the RTT is {quantity(row['rtt_mean_us'], 'us')}"
     )
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
         f"The sender stands still for {waited} of its time (threshold {share(MIN_WAITED)}): before "

@@ -47,7 +47,6 @@ from l4strace.rules.support.tried import VALIDATING
 from l4strace.schema.keys import DIRECTION
 from l4strace.wording.quantities import count, quantity
 
-CODE = "L4S215"
 EXPECTED = 30.0
 """Turns within trains that packets marked one by one would show. By eye: a queue that marks what
 arrives together alike, but for one train in ten, shows none in 5 % of such runs (Poisson, 3)."""
@@ -108,7 +107,6 @@ def _finding(row: dict[str, Any], of: Trains) -> Finding:
         who = "segmentation offload, as a capture shows trains as one packet"
     allowed = int(TOUCHING * of.expected)
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
         f"Whole trains are CE or none of their packets: of {count(of.pairs, 'pair')} of packets "

@@ -44,7 +44,6 @@ from l4strace.schema.keys import KEY
 from l4strace.wording.moments import moment
 from l4strace.wording.quantities import share
 
-CODE = "L4S216"
 MIN_REDUCTIONS = 5
 """Changes of the largest packet move a window that is counted in such, once or twice a flow. By
 eye."""
@@ -54,7 +53,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each logged direction with reductions that nothing explains."""
     scalable = evidence.udp_kernel.filter(pl.col("alpha").is_not_null()).select(KEY).unique()
     if scalable.is_empty():
-        return [Skipped(CODE, "no log of a user-space sender with alpha")]
+        return [Skipped("no log of a user-space sender with alpha")]
     made = logged.reductions(evidence).join(scalable, on=KEY, how="semi")
     unexplained = pl.col("cause").is_null()
     counted = made.group_by(KEY, maintain_order=True).agg(
@@ -70,7 +69,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
         f"The sender's log shows {row['idle']:,} of {row['made']:,} reductions of the window "

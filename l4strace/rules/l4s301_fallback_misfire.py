@@ -69,7 +69,6 @@ from l4strace.rules.support.fallback_words import (
 )
 from l4strace.wording.quantities import share
 
-CODE = "L4S301"
 ACTION = (
     "Run `echo 0 > /sys/module/tcp_prague/parameters/prague_ecn_fallback` on this host, or a "
     "kernel with the correct thresholds."
@@ -91,14 +90,14 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         if row.zones:
             results += _counted(row, row.zones)
         elif cases.perhaps_classic(row):
-            results.append(Skipped(CODE, HIGH_INPUTS))
+            results.append(Skipped(HIGH_INPUTS))
         elif row.recorded and cases.misfired(row):
             results.append(_finding(evidence, row, row.recorded))
     if results or any(row.recorded for row in rows(evidence)):
         return results
     if evidence.aggregates and not rows(evidence):
-        return [Skipped(CODE, "the counters show the detector's inputs, not its score")]
-    return [Skipped(CODE, without_score(evidence))]
+        return [Skipped("the counters show the detector's inputs, not its score")]
+    return [Skipped(without_score(evidence))]
 
 
 def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
@@ -107,7 +106,6 @@ def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
     since = subjects.moment(evidence, score.since_ns)
     bug = " Its arithmetic matches the 24-bit build with the scaling bug." if score.buggy else ""
     return Finding(
-        CODE,
         Severity.NOTICE if _harmless(row) else Severity.ERROR,
         row.confidence,
         f"Prague's classic-ECN fallback misfired{where}: from {since} {_effect(row, score)} "
@@ -169,7 +167,6 @@ def _counted(row: Row, cuts: Zones) -> list[Finding]:
 
 def _misfire_counted(row: Row, cuts: Zones, means: Inputs, made: Measure) -> Finding:
     return Finding(
-        CODE,
         Severity.ERROR,
         row.confidence,
         f"Prague's classic-ECN fallback misfired: it made {cuts.text} although {means.text}.",
@@ -185,7 +182,6 @@ def _misfire_counted(row: Row, cuts: Zones, means: Inputs, made: Measure) -> Fin
 
 def _half_known(row: Row, cuts: Zones, made: Measure) -> Finding:
     return Finding(
-        CODE,
         Severity.NOTICE,
         row.confidence,
         f"Prague's classic-ECN fallback made {cuts.text}. Behind an L4S AQM this is a "

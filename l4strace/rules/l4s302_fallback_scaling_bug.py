@@ -56,7 +56,6 @@ from l4strace.rules.support.fallback_words import (
 )
 from l4strace.wording.quantities import count, share
 
-CODE = "L4S302"
 ACTION = (
     "Run `echo 0 > /sys/module/tcp_prague/parameters/prague_ecn_fallback`, or rebuild tcp_prague "
     "with V0_LG (160234941ULL >> V) and D0_LG (183975331ULL >> D)."
@@ -76,10 +75,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     proof = counters.scaling_bug(evidence.aggregates)
     if proof:
         message = f"Prague's classic-ECN fallback has the scaling bug: {proof}."
-        results.append(Finding(CODE, Severity.ERROR, Confidence.HIGH, message, ACTION))
+        results.append(Finding(Severity.ERROR, Confidence.HIGH, message, ACTION))
     recorded = [(row, row.recorded) for row in rows(evidence) if row.recorded]
     if not recorded:
-        return results or [Skipped(CODE, without_score(evidence))]
+        return results or [Skipped(without_score(evidence))]
     for row, score in recorded:
         if score.buggy:
             those = count(score.residues, "step")
@@ -99,7 +98,6 @@ def _only_buggy_replay_fits(score: Recorded) -> bool:
 
 def _finding(row: Row, score: Recorded, confidence: Confidence, proof: str) -> Finding:
     return Finding(
-        CODE,
         Severity.ERROR,
         confidence,
         "Prague's classic-ECN fallback has the scaling bug: its thresholds act as 1.51 us of RTT "

@@ -80,7 +80,6 @@ from l4strace.rules.support.fallback_words import (
 from l4strace.wording.measures import OF_ROUNDS
 from l4strace.wording.quantities import milliseconds, share
 
-CODE = "L4S303"
 TAKEN = "Prague's detector took an L4S AQM for classic"
 ANY_AQM = "Prague's detector takes any AQM here for classic"
 WOULD = "Prague's detector would take this path for classic"
@@ -101,10 +100,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             results.append(_of_packets(row, row.replayed))
     recorded = [row for row in rows(evidence) if row.recorded]
     if not recorded:
-        return results or [Skipped(CODE, without_score(evidence))]
+        return results or [Skipped(without_score(evidence))]
     hidden = {row.flow for row in recorded if row.high and row.place.kind is None}
     if hidden:
-        results.append(Skipped(CODE, _without_capture(sorted(hidden, key=str), rows(evidence))))
+        results.append(Skipped(_without_capture(sorted(hidden, key=str), rows(evidence))))
     return results
 
 
@@ -120,7 +119,6 @@ def _logged(row: Row, score: Recorded) -> Finding:
     hidden = row.place.kind != "l4s"
     weighty = not (hidden or _excused(row)) and row.place.proven_l4s
     return Finding(
-        CODE,
         Severity.WARNING if weighty else Severity.NOTICE,
         row.confidence,
         _whatever(row, score) if hidden else _taken_for_classic(row, score),
@@ -248,7 +246,6 @@ def _of_packets(row: Row, score: Replayed) -> Finding:
     """Without a log: a path that correct thresholds take for classic, where no law leads."""
     long = row.justified_by == "long queue"
     return Finding(
-        CODE,
         Severity.NOTICE,
         row.confidence,
         f"Prague's detector, if this kernel has one and runs it, {_would(row, score)} "

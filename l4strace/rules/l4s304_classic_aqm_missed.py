@@ -51,22 +51,19 @@ from l4strace.rules.support.fallback_words import (
     without_score,
 )
 
-CODE = "L4S304"
-
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction that stayed scalable in a shared classic queue."""
     recorded = [(row, row.recorded) for row in rows(evidence) if row.recorded]
     if not recorded:
-        return [Skipped(CODE, without_score(evidence))]
+        return [Skipped(without_score(evidence))]
     if all(row.place.kind is None for row, _ in recorded):
-        return [Skipped(CODE, "no capture shows what the bottleneck is")]
+        return [Skipped("no capture shows what the bottleneck is")]
     return [_finding(evidence, row, score) for row, score in recorded if cases.missed(row)]
 
 
 def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
     return Finding(
-        CODE,
         Severity.WARNING,
         confidence(row.place.confidence),
         f"Prague's detector missed {subjects.hedged(row.place.confidence, 'a classic AQM')}: all "

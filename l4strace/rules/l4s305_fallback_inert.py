@@ -45,7 +45,6 @@ from l4strace.prague.constants import CLASSIC_THRESHOLD
 from l4strace.rules.support import subjects
 from l4strace.rules.support.fallback_words import ABOVE, marks_from, without_score
 
-CODE = "L4S305"
 OFF = "the score classic_ecn stayed at 0, as with prague_ecn_fallback=0"
 OBSERVES = (
     f"reductions stay at alpha/2 although the score is above {CLASSIC_THRESHOLD:g}, as with "
@@ -57,10 +56,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction in a shared classic queue whose fallback does nothing."""
     logged = [row for row in rows(evidence) if row.sampled and row.sampled.score_max is not None]
     if not logged:
-        return [Skipped(CODE, without_score(evidence))]
+        return [Skipped(without_score(evidence))]
     results: list[Finding | Skipped] = []
     if evidence.bottlenecks.is_empty():
-        results.append(Skipped(CODE, "no capture shows what the bottleneck is"))
+        results.append(Skipped("no capture shows what the bottleneck is"))
     for row in logged:
         if cases.off(row):
             results.append(_finding(evidence, row, OFF, "off"))
@@ -73,7 +72,6 @@ def _finding(evidence: Evidence, row: Row, why: str, variant: str) -> Finding:
     starved = subjects.starved_by(evidence, row.flow)
     highest = row.sampled.score_max if row.sampled else None
     return Finding(
-        CODE,
         Severity.WARNING,
         min(confidence(row.place.confidence), Confidence.HIGH if starved else Confidence.MEDIUM),
         "Prague's classic-ECN fallback does not act behind "

@@ -43,7 +43,6 @@ from l4strace.model import Finding, Rule, Severity, Skipped
 from l4strace.prague.constants import DCTCP
 from l4strace.rules.support import subjects
 
-CODE = "L4S306"
 NEEDS_ONE = "Prague without fallback behind a classic AQM"
 ABSENT = "Prague in this kernel has no classic-ECN fallback"
 
@@ -51,7 +50,7 @@ ABSENT = "Prague in this kernel has no classic-ECN fallback"
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding per flow of a log whose Prague has no score; a warning where one is needed."""
     if reason := _unread(evidence):
-        return [Skipped(CODE, reason)]
+        return [Skipped(reason)]
     return [_finding(evidence, row) for row in rows(evidence) if cases.absent(row)]
 
 
@@ -72,7 +71,6 @@ def _finding(evidence: Evidence, row: Row) -> Finding:
     needed = row.place.shared
     starved = subjects.starved_by(evidence, row.flow) if needed else ""
     return Finding(
-        CODE,
         Severity.WARNING if needed else Severity.INFO,
         row.confidence,
         f"{ABSENT}, but the AQM is {subjects.hedge(row.place.confidence)}classic{starved}."

@@ -37,20 +37,17 @@ from l4strace.fallback.samples import Sampled
 from l4strace.fallback.table import rows
 from l4strace.model import Finding, Measure, Rule, Severity, Skipped
 
-CODE = "L4S307"
-
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose score could not move."""
     known = [(row, row.sampled) for row in rows(evidence) if row.sampled]
     if all(samples.score_max is None for _, samples in known):
-        return [Skipped(CODE, "no kernel log with Prague's score")]
+        return [Skipped("no kernel log with Prague's score")]
     return [_finding(row, samples) for row, samples in known if cases.unarmed(row)]
 
 
 def _finding(row: Row, samples: Sampled) -> Finding:
     return Finding(
-        CODE,
         Severity.NOTICE,
         row.confidence,
         "Prague's detector never ran because the log shows no CE mark: the score of 0 and the "

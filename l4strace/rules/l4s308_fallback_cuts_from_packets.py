@@ -75,8 +75,6 @@ from l4strace.rules.support.fallback_words import (
     runs_prague,
 )
 
-CODE = "L4S308"
-
 ACTS = "Prague's fallback acts, as the packets show"
 IDLE = "The classic-ECN fallback does not act"
 NOT_FALLING_BACK = "An ECT(1) sender does not fall back"
@@ -87,7 +85,7 @@ CLASSIC_SENDER = "An ECT(1) sender reduces like a classic one"
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each ECT(1) direction whose reductions follow one law."""
-    by_log = logged_classic.findings(evidence, CODE, CLASSIC_SENDER)
+    by_log = logged_classic.findings(evidence, CLASSIC_SENDER)
     return [*_by_packets(evidence), *by_log]
 
 
@@ -103,7 +101,7 @@ def _by_packets(evidence: Evidence) -> list[Finding | Skipped]:
     laws = {response.law for _, response in asked}
     if found or not asked or laws & {"half", "none"}:
         return found
-    return [Skipped(CODE, _open([response for _, response in asked]))]
+    return [Skipped(_open([response for _, response in asked]))]
 
 
 def _left_to_packets(row: Row) -> bool:
@@ -126,7 +124,6 @@ def _open(responses: list[Response]) -> str:
 def _finding(evidence: Evidence, row: Row, response: Response) -> Finding:
     severity, what = _severity(evidence, row), _variant(row)
     return Finding(
-        CODE,
         severity,
         row.confidence,
         f"{fact(evidence, row)}{_details(evidence, row, response)}",

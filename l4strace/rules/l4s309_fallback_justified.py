@@ -55,7 +55,6 @@ from l4strace.rules.support.fallback_words import (
 )
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 
-CODE = "L4S309"
 MARKING = {
     "classic": "a classic AQM that marks",
     "shallow": "an AQM that marks all flows",
@@ -70,7 +69,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose score is high where it should be."""
     recorded = [(row, row.recorded) for row in rows(evidence) if row.recorded]
     if not recorded:
-        return [Skipped(CODE, without_score(evidence))]
+        return [Skipped(without_score(evidence))]
     return [
         _finding(evidence, row, score)
         if row.justified_by == "classic AQM"
@@ -87,7 +86,6 @@ def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
     since = subjects.moment(evidence, score.since_ns)
     marks = subjects.hedged(place.confidence, MARKING[place.kind or ""])
     return Finding(
-        CODE,
         Severity.INFO,
         row.confidence,
         f"Prague's detector works as intended: from {since} its score is {ABOVE}"
@@ -108,7 +106,6 @@ def _by_inputs(evidence: Evidence, row: Row, score: Recorded) -> Finding:
     """Without packets only the detector's own inputs can justify the score."""
     since = subjects.moment(evidence, score.since_ns)
     return Finding(
-        CODE,
         Severity.INFO,
         row.confidence,
         f"Prague's detector follows its inputs: from {since} its score is {ABOVE}, with a queue "

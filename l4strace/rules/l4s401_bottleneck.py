@@ -63,7 +63,6 @@ from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording.measures import OF_ROUNDS, ONE_WAY
 from l4strace.wording.quantities import marking_delay, quantity
 
-CODE = "L4S401"
 NAMES = BOTTLENECKS
 
 LIMITS = {
@@ -92,9 +91,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         why = largest["reason"][0] or ""
         which = "; the largest" if unknown.height > 1 else ""
         of = f"{unknown.height} of {judged.height} flow directions{which}"
-        results.append(Skipped(CODE, f"{of}: {why}"))
+        results.append(Skipped(f"{of}: {why}"))
     elif judged.is_empty():
-        results.append(Skipped(CODE, "no flow direction has enough data, seen near its sender"))
+        results.append(Skipped("no flow direction has enough data, seen near its sender"))
     return clocks.measurable(evidence, results)
 
 
@@ -153,7 +152,6 @@ def _changing(evidence: Evidence) -> pl.DataFrame:
 
 def _finding(row: dict[str, Any], signs: list[dict[str, Any]]) -> Finding:
     return Finding(
-        CODE,
         Severity.INFO,
         _confidence(row["confidence"]),
         f"Bottleneck: {NAMES[row['kind']]}. {row['reason']}",

@@ -43,7 +43,6 @@ from l4strace.rules.support import clocks, subjects
 from l4strace.wording.measures import OF_ROUNDS
 from l4strace.wording.quantities import at_delay, count, milliseconds
 
-CODE = "L4S402"
 MEDIUM = 0.7
 """Confidence of a kind from which the finding has medium confidence, on the scale of
 bottleneck/kinds: losses of the flow itself."""
@@ -60,7 +59,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each ECN-capable direction through a queue that never marks."""
     judged = subjects.once(evidence, evidence.bottlenecks)
     if judged.is_empty():
-        return [Skipped(CODE, "no flow direction has enough data, seen near its sender")]
+        return [Skipped("no flow direction has enough data, seen near its sender")]
     # A queue in front of what erases the codepoints may well mark.
     silent = pl.col("kind").is_in(UNMARKED) & ~pl.col("erased").fill_null(False)
     unmarked = judged.filter(silent).join(
@@ -73,7 +72,6 @@ def _finding(row: dict[str, Any]) -> Finding:
     queue = milliseconds(row["queue_delay_us"] or 0.0)
     lost = count(row["losses"], "retransmission") if row["losses"] else "no retransmission"
     return Finding(
-        CODE,
         Severity.WARNING if row["l4s"] and row["losses"] else Severity.INFO,
         _confidence(row["confidence"]),
         f"{WHAT[row['kind']]}: no packet is CE at a median queue delay of {queue}, "

@@ -53,7 +53,6 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 
-CODE = "L4S403"
 MIN_PACKETS = 50
 """Data packets from which a share of 95 % leaves at least two unmarked."""
 
@@ -202,7 +201,6 @@ def _marked(
     row: dict[str, Any], severity: Severity, confidence: Confidence, message: str, action: str
 ) -> Finding:
     return Finding(
-        CODE,
         severity,
         confidence,
         message,

@@ -46,7 +46,6 @@ from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from l4strace.wording.measures import OF_PACKETS, OF_ROUNDS, ONE_WAY
 from l4strace.wording.quantities import listed, milliseconds
 
-CODE = "L4S404"
 FAR_ABOVE = "The queue is far above its target"
 STANDS = "The queue does not drain"
 TARGET_US = {
@@ -72,7 +71,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each queue whose median delay exceeds its target, at the flow that waits."""
     judged = subjects.once(evidence, evidence.bottlenecks).filter(pl.col("kind") != "unknown")
     if judged.is_empty():
-        return [Skipped(CODE, "no bottleneck could be determined")]
+        return [Skipped("no bottleneck could be determined")]
     scalable = set(subjects.scalable(evidence).rows())
     allowed = [_allowed(row, _key(row) in scalable) for row in judged.iter_rows(named=True)]
     late = judged.with_columns(allowed=pl.Series(allowed)).filter(
@@ -146,7 +145,6 @@ def _finding(row: dict[str, Any], *others: dict[str, Any]) -> Finding:
     (name, median), low, allowed = _median(row), row["low_us"], row["allowed"]
     stands = low is not None and low > allowed
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
         f"The queue {'does not drain' if stands else 'is long'}: the median queue delay is "

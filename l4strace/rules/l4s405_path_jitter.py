@@ -46,7 +46,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import clocks, subjects
 from l4strace.wording.quantities import quantity
 
-CODE = "L4S405"
 MIN_US = 1000.0
 """Jitter that is noted: DualPI2's step (sch_dualpi2.c). Measured without jitter: at most 0.8 ms."""
 BELOW = f"below {quantity(MIN_US, 'us')}"
@@ -87,7 +86,6 @@ def _finding(row: dict[str, Any]) -> Finding:
     adds = known[1] if known else "Capture at both ends to see which direction adds it; look"
     jitter = row["shown_us"] / 1000
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
         f"The path has {jitter:.1f} ms of jitter (threshold {quantity(MIN_US, 'us')}) that no "

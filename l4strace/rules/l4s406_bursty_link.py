@@ -41,7 +41,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.l4s405_path_jitter import BELOW
 from l4strace.rules.support import subjects
 
-CODE = "L4S406"
 ADDED_BY = {
     "forward": " on the path of the data",
     "ack": " on the path of the ACKs",
@@ -58,7 +57,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 def _finding(row: dict[str, Any]) -> Finding:
     where = ADDED_BY.get(row["added_by"] or "", "")
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
         f"A link{where} releases packets in bursts, about every {row['release_us'] / 1000:.1f} ms: "

@@ -42,7 +42,6 @@ from l4strace.rules.support import subjects
 from l4strace.schema.keys import PATH
 from l4strace.wording.quantities import count, share
 
-CODE = "L4S407"
 MIN_PACKETS = 10
 """Late packets that are noted, where they are REORDERED of all, too. By eye: a retransmission that
 crosses its original is one packet."""
@@ -69,7 +68,6 @@ def _finding(row: dict[str, Any]) -> Finding:
     whose = f" of flow {row['flow']}" if more else ""
     alike = f", and so did packets of {count(more, 'more flow')}" if more else ""
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
         f"The path reorders packets: {bound}{count(row['late_packets'], 'data packet')} "

@@ -40,7 +40,6 @@ from l4strace.rules.support import datagrams, paths, subjects
 from l4strace.rules.support.paths import Phase
 from l4strace.wording.quantities import count
 
-CODE = "L4S408"
 CLEAR_RATIO = 1.6
 """Ratio of capacities from which the change is beyond doubt: by eye, twice what one cut makes."""
 
@@ -58,7 +57,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         if sure := [pair for pair in steps if pair[1]["sure"]]:
             results.append(_capacity(evidence, sure))
         if len(sure) < len(steps):
-            results.append(Skipped(CODE, datagrams.shared(evidence, phases[0]), phases[0]["flow"]))
+            results.append(Skipped(datagrams.shared(evidence, phases[0]), phases[0]["flow"]))
         steps = [pair for pair in pairwise(phases) if pair[1]["changed"] == "base RTT"]
         results += [_base_rtt(evidence, *pair) for pair in steps]
     return results
@@ -69,7 +68,6 @@ def _capacity(evidence: Evidence, steps: list[tuple[Phase, Phase]]) -> Finding:
     clear = min(ratios) >= CLEAR_RATIO
     phases = [steps[0][0], *(after for _, after in steps)]
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.HIGH if clear else Confidence.MEDIUM,
         _text(evidence, steps),
@@ -134,7 +132,6 @@ def _base_rtt(evidence: Evidence, before: Phase, after: Phase) -> Finding:
     old, new = before["base_rtt_us"] / 1000, after["base_rtt_us"] / 1000
     verb = "rose" if new > old else "fell"
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
         f"The base RTT of the path {verb} from {old:.1f} to {new:.1f} ms at "

@@ -45,7 +45,6 @@ from l4strace.wording import vantages
 from l4strace.wording.moments import span
 from l4strace.wording.quantities import count
 
-CODE = "L4S409"
 MIN_LOST = 3
 """Losses that are named: fewer may be random."""
 
@@ -76,7 +75,6 @@ def _finding(evidence: Evidence, phase: Phase) -> Finding:
         else "although the queue stood higher than where it used to mark"
     )
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
         f"The path did not mark from {span(evidence, phase['start_ns'], phase['end_ns'])}, "

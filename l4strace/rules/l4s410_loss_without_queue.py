@@ -45,7 +45,6 @@ from l4strace.rules.support import clocks, subjects
 from l4strace.schema.keys import PATH
 from l4strace.wording.quantities import count, quantity
 
-CODE = "L4S410"
 FEW_LATE = 0.001
 """Share of late packets from which retransmissions may be needless, as in L4S407."""
 
@@ -91,7 +90,6 @@ def _finding(row: dict[str, Any]) -> Finding:
     what = f"{count(lost, 'packet')}{whose} {'lost' if known else 'retransmitted'}"
     says, action = _policer(row) if policed else (RANDOM, LOOK)
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.HIGH if known and not policed else Confidence.MEDIUM,
         f"{says}: {what} at a queue delay of {row['loss_delay_us'] / 1000:.1f} ms (median){alike}.",

@@ -49,7 +49,6 @@ from l4strace.schema.keys import DIRECTION, KEY
 from l4strace.schema.words import NQB
 from l4strace.wording.quantities import quantity, share
 
-CODE = "L4S411"
 DEEP_US: float = _native.DEEP_US
 """A queue that only a full buffer or a classic AQM lets stand (`measure/own.rs`)."""
 
@@ -71,7 +70,7 @@ ALONE = "no neighbor shows whose queue its packets wait in"
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose packets wait although it asks not to."""
     if evidence.paths.is_empty():
-        return [Skipped(CODE, "needs captures at both ends of the path")]
+        return [Skipped("needs captures at both ends of the path")]
     waits = _waits(evidence)
     slow = waits.filter(pl.col("nqb") | pl.col("ect1"), pl.col("us") >= DEEP_US)
     return [
@@ -127,7 +126,7 @@ def _judged(
         return None
     limited = _limited(evidence, row)
     if limited is None or limited < MOSTLY or classic.height:
-        return Skipped(CODE, ALONE, row["flow"])
+        return Skipped(ALONE, row["flow"])
     return _building(row, limited)
 
 
@@ -151,7 +150,6 @@ def _waiting(
         for one in quick
     )
     return Finding(
-        CODE,
         Severity.WARNING if quick else Severity.NOTICE,
         Confidence.MEDIUM,
         f"Packets with {asks} wait {us} (median, threshold {quantity(DEEP_US, 'us')}), as those of "
@@ -168,7 +166,6 @@ def _waiting(
 
 def _building(row: dict[str, Any], limited: float) -> Finding:
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
         f"This NQB sender (DSCP 45) takes what the path gives: its window limits {share(limited)} "

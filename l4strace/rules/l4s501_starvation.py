@@ -50,7 +50,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import datagrams, subjects
 from l4strace.wording.quantities import quantity
 
-CODE = "L4S501"
 LASTING = 0.5
 """Part of the overlap from which a starvation is sure to be no dip: most of it."""
 
@@ -68,7 +67,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow that starves, beside the flow that leaves it the smallest share."""
     pairs = subjects.once(evidence, evidence.coexistence)
     if pairs.is_empty():
-        return [Skipped(CODE, "no two long flows sent over the same path at the same time")]
+        return [Skipped("no two long flows sent over the same path at the same time")]
     worst = (
         pairs.filter(pl.col("starved_since_ns").is_not_null())
         .sort("starved_share")
@@ -86,7 +85,6 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     fixed = datagrams.may_be_fixed(evidence, row["other_flow"])
     lasting = lasted >= LASTING * (row["end_ns"] - row["start_ns"])
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.HIGH if lasting and not fixed else Confidence.MEDIUM,
         f"{subjects.titled(evidence, row['flow'])} starves from {since}: {own} beside "

@@ -40,7 +40,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import clocks, datagrams, subjects
 from l4strace.wording.quantities import quantity
 
-CODE = "L4S502"
 UNFAIR_JAIN = 0.82
 """Two flows at 27 and 73 percent. Published healthy DualPI2 runs stay above it: Prague 34.1 beside
 CUBIC 13.0 Mbit/s at 10 ms is 0.83 (heistp/l4s-tests)."""
@@ -53,7 +52,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each pair that shared its path unequally."""
     pairs = subjects.once(evidence, evidence.coexistence)
     if pairs.is_empty():
-        return [Skipped(CODE, "no two long flows sent over the same path at the same time")]
+        return [Skipped("no two long flows sent over the same path at the same time")]
     starving = pairs.filter(pl.col("starved_since_ns").is_not_null())
     known = {frozenset(pair) for pair in starving.select("flow", "other_flow").rows()}
     long = (pl.col("end_ns") - pl.col("start_ns")) / 1e9 >= MIN_OVERLAP_S
@@ -72,7 +71,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
         f"{subjects.titled(evidence, row['flow'])} had {quantity(row['rate_bps'], 'bit/s')} "

@@ -46,7 +46,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import clocks, events, subjects
 from l4strace.wording.quantities import count, milliseconds
 
-CODE = "L4S503"
 LONG_S = 1.0
 """Length from which a spike is a warning: by eye; a second interrupts a call, shorter spikes are
 usual when flows start."""
@@ -84,7 +83,6 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     reached = events.height(evidence, row, row["flow"])
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""
     return Finding(
-        CODE,
         Severity.WARNING if length >= LONG_S else Severity.NOTICE,
         Confidence.LOW if row["cause"] == "unknown" else Confidence.MEDIUM,
         f"{_when(evidence, row)}: {reached} "

@@ -48,7 +48,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import clocks, datagrams, paths, subjects
 from l4strace.wording.moments import span
 
-CODE = "L4S504"
 LOW_PERCENT = 60
 """Share of the capacity below which `phases.low_share` counts time."""
 
@@ -84,14 +83,14 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each phase of a path that flows did not fill."""
     judged = [phase for phases in paths.queued(evidence) for phase in phases]
     if not judged:
-        return [Skipped(CODE, "no path carried enough data")]
+        return [Skipped("no path carried enough data")]
     wasted = [phase for phase in judged if _wasted(phase)]
     spoiled = clocks.spoiled(evidence)
     results: list[Finding | Skipped] = []
     for phase in wasted:
         why = clocks.REASON if phase["source"] in spoiled else ""
         why = why or ("" if _sure(phase) else datagrams.shared(evidence, phase))
-        results.append(Skipped(CODE, why, phase["flow"]) if why else _finding(evidence, phase))
+        results.append(Skipped(why, phase["flow"]) if why else _finding(evidence, phase))
     return clocks.measurable(evidence, results)
 
 
@@ -116,7 +115,6 @@ def _finding(evidence: Evidence, phase: dict[str, Any]) -> Finding:
     idle = part <= SEVERE and not (noisy or steady or _grew(phase))
     why = " Its rate is steady, as where an application or a pacing rate sets it." * steady
     return Finding(
-        CODE,
         Severity.WARNING if idle else Severity.NOTICE,
         Confidence.LOW if noisy else Confidence.MEDIUM,
         f"The path was not full: from {span(evidence, phase['start_ns'], phase['end_ns'])} it "

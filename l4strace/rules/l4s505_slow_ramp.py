@@ -46,7 +46,6 @@ from l4strace.rules.support import clocks, paths, subjects
 from l4strace.schema.keys import PATH
 from l4strace.wording.quantities import count, share
 
-CODE = "L4S505"
 LONG_NS = 3_000_000_000
 """Time to fill a path from which it is long: by eye, above ten round trips at 200 ms."""
 
@@ -76,7 +75,6 @@ def _finding(evidence: Evidence, phase: Phase) -> Finding:
     ended = "" if phase["phase"] else _exit(evidence, phase)
     after = "the capacity rose" if phase["phase"] else "the first data"
     return Finding(
-        CODE,
         Severity.NOTICE,
         Confidence.MEDIUM,
         f"It took {seconds:.1f} s after {after} until the path carried {share(FULL_SHARE)} of its "

@@ -32,7 +32,6 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import hosts
 
-CODE = "L4S601"
 UNPACED = ("pfifo_fast", "pfifo", "bfifo", "fq_codel", "noqueue")
 """Qdiscs that do not pace; fq honors the pacing rate of each socket (tc-fq(8))."""
 
@@ -40,10 +39,9 @@ UNPACED = ("pfifo_fast", "pfifo", "bfifo", "fq_codel", "noqueue")
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each interface of a Prague host."""
     if not evidence.host_files:
-        return [Skipped(CODE, "no host file (STEM.host.json)")]
+        return [Skipped("no host file (STEM.host.json)")]
     return [
         Finding(
-            CODE,
             Severity.NOTICE,
             Confidence.MEDIUM,
             f"{hosts.name(host)}: this host runs Prague, but the qdisc of {interface} is "

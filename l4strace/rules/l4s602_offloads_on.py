@@ -35,17 +35,14 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import hosts
 
-CODE = "L4S602"
-
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each interface."""
     if not evidence.host_files:
-        return [Skipped(CODE, "no host file (STEM.host.json)")]
+        return [Skipped("no host file (STEM.host.json)")]
     merged = bool(evidence.directions.filter(pl.col("super_packets") > 0).height)
     return [
         Finding(
-            CODE,
             Severity.NOTICE if merged else Severity.INFO,
             Confidence.HIGH,
             f"{hosts.name(host)}: {interface} had {', '.join(names).upper()} on during the "

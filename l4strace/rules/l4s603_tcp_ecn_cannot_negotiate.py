@@ -36,7 +36,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import hosts
 from l4strace.schema.words import ACCECN_REQUEST
 
-CODE = "L4S603"
 ACCURATE = 3
 """Values from here on accept AccECN (TCP_ECN_IN_ACCECN_OUT_ACCECN in include/net/tcp_ecn.h)."""
 
@@ -44,13 +43,12 @@ ACCURATE = 3
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each host whose setting excludes AccECN."""
     if not evidence.host_files:
-        return [Skipped(CODE, "no host file (STEM.host.json)")]
+        return [Skipped("no host file (STEM.host.json)")]
     if evidence.flows.filter(pl.col("mode") == "accecn").height:
         return []
     requested = evidence.flows.filter(pl.col("syn_ace") == ACCECN_REQUEST).height > 0
     return [
         Finding(
-            CODE,
             Severity.WARNING if requested or hosts.runs_prague(host) else Severity.INFO,
             Confidence.HIGH,
             f"{hosts.name(host)}: net.ipv4.tcp_ecn is {value}, with which this host neither "

@@ -34,7 +34,6 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import hosts
 
-CODE = "L4S604"
 PARAMETER = "prague_ecn_fallback"
 MEANING = {"0": "is off", "2": "detects a classic AQM but does not act"}
 
@@ -42,10 +41,9 @@ MEANING = {"0": "is off", "2": "detects a classic AQM but does not act"}
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each Prague host."""
     if not evidence.host_files:
-        return [Skipped(CODE, "no host file (STEM.host.json)")]
+        return [Skipped("no host file (STEM.host.json)")]
     return [
         Finding(
-            CODE,
             Severity.NOTICE,
             Confidence.HIGH,
             f"{hosts.name(host)}: Prague's classic-ECN fallback {MEANING[value]} "

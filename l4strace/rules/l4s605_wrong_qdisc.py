@@ -33,7 +33,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import hosts
 from l4strace.wording.quantities import count
 
-CODE = "L4S605"
 NOT_L4S = ("pfifo_fast", "pfifo", "bfifo", "codel", "pie", "red", "sfq", "tbf")
 """Qdiscs without an L4S AQM: none gives ECT(1) packets a queue or a threshold of their own
 (tc(8))."""
@@ -42,7 +41,7 @@ NOT_L4S = ("pfifo_fast", "pfifo", "bfifo", "codel", "pie", "red", "sfq", "tbf")
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each qdisc that dropped during the run."""
     if not evidence.host_files:
-        return [Skipped(CODE, "no host file (STEM.host.json)")]
+        return [Skipped("no host file (STEM.host.json)")]
     found: list[Finding | Skipped] = []
     for host in evidence.host_files:
         before = {
@@ -63,7 +62,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(host: hosts.Host, interface: str, kind: str, dropped: int) -> Finding:
     return Finding(
-        CODE,
         Severity.WARNING,
         Confidence.MEDIUM,
         f"{hosts.name(host)}: {kind} on {interface} dropped {count(dropped, 'packet')} during the "

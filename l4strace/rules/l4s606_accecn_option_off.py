@@ -31,17 +31,15 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import hosts
 
-CODE = "L4S606"
 SYSCTL = "net.ipv4.tcp_ecn_option"
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each host that has the option off."""
     if not evidence.host_files:
-        return [Skipped(CODE, "no host file (STEM.host.json)")]
+        return [Skipped("no host file (STEM.host.json)")]
     return [
         Finding(
-            CODE,
             Severity.NOTICE,
             Confidence.HIGH,
             f"{hosts.name(host)}: {SYSCTL} is 0, so this host feeds back marks in the three bits "

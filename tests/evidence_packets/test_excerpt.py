@@ -24,7 +24,13 @@ HEADERS = 14 + 20 + 20
 
 def proof(path: Path, *frames: int, flow: int | None = None) -> Proof:
     found = Finding(
-        "L4S301", Severity.ERROR, Confidence.HIGH, "message", source=0, flow=flow, frames=frames
+        Severity.ERROR,
+        Confidence.HIGH,
+        "message",
+        rule="L4S301",
+        source=0,
+        flow=flow,
+        frames=frames,
     )
     capture = pipeline.read([str(path)], companions=False)
     proved = pipeline.prove(capture, Analysis((found,))).proof
@@ -131,7 +137,7 @@ def test_a_capture_that_is_gone_gives_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "run.pcap"
     path.write_bytes(pcap([FRAME]))
     capture = pipeline.read([str(path)], companions=False)
-    found = Finding("L4S301", Severity.ERROR, Confidence.HIGH, "m", source=0, frames=(1,))
+    found = Finding(Severity.ERROR, Confidence.HIGH, "m", rule="L4S301", source=0, frames=(1,))
     path.write_bytes(b"something else by now")
     proved = pipeline.prove(capture, Analysis((found,))).proof
     assert proved is not None

@@ -13,7 +13,7 @@ from tests.support.frames import evidence, frame
 
 
 def finding(rule: str = "L4S301", **more: object) -> Finding:
-    return Finding(rule, Severity.ERROR, Confidence.HIGH, "message", **more)  # type: ignore[arg-type]
+    return Finding(Severity.ERROR, Confidence.HIGH, "message", rule=rule, **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -11,17 +11,17 @@ RUN = evidence(sources=frame("sources", source=[0, 1], path=["a.pcap", "b.pcap"]
 FOUND_TWICE = Analysis(
     (
         Finding(
-            "L4S104", Severity.ERROR, Confidence.HIGH, "bleached", source=1, flow=3, forward=True,
-            span_ns=(1_000_000_001, 2_000_000_000), frames=(7,),
+            Severity.ERROR, Confidence.HIGH, "bleached", source=1, flow=3, forward=True,
+            span_ns=(1_000_000_001, 2_000_000_000), frames=(7,), rule="L4S104",
             measures=(
                 Measure("queue delay", 412.5, "us", "under 2 ms"),
                 Measure("build", "24-bit buggy"),
                 Measure("share", math.nan, "%"),
             ),
         ),
-        Finding("L4S401", Severity.INFO, Confidence.LOW, "no queue"),
+        Finding(Severity.INFO, Confidence.LOW, "no queue", rule="L4S401"),
     ),
-    (Skipped("L4S109", "one capture"),),
+    (Skipped("one capture", rule="L4S109"),),
 )  # fmt: skip
 
 

@@ -70,11 +70,11 @@ def test_a_direction_that_was_never_seen_counts_zero():
 
 def test_findings_and_skipped_are_plain_data():
     finding = Finding(
-        "L4S104", Severity.ERROR, Confidence.MEDIUM, "bleached", "find it",
+        Severity.ERROR, Confidence.MEDIUM, "bleached", "find it", rule="L4S104",
         source=0, flow=3, forward=True, span_ns=(1, 2), frames=(7,),
         measures=(Measure("share", math.inf, "%", "0"),),
     )  # fmt: skip
-    analysis = Analysis((finding,), (Skipped("L4S109", "one capture"),))
+    analysis = Analysis((finding,), (Skipped("one capture", rule="L4S109"),))
     document = json.loads(as_json.render(evidence(), analysis))
     (value,) = document["findings"]
     assert (value["rule"], value["severity"], value["confidence"]) == ("L4S104", "error", "medium")
@@ -84,7 +84,7 @@ def test_findings_and_skipped_are_plain_data():
 
 
 def test_a_finding_has_the_packets_that_prove_it_where_they_were_looked_up():
-    finding = Finding("L4S301", Severity.ERROR, Confidence.HIGH, "misfire")
+    finding = Finding(Severity.ERROR, Confidence.HIGH, "misfire", rule="L4S301")
     packet = ProofPacket(
         source=0, frame=9, ts_ns=5, flow=0, forward=True, ip_ecn=1, tcp_flags=16, ace=5,
         counters=(1, None, 3), seq=1, ack=None, payload_bytes=0, named=True, shows="acknowledges",

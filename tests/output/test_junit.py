@@ -9,9 +9,9 @@ from l4strace.model import Analysis, Confidence, Finding, Severity, Skipped, Unm
 from l4strace.output import junit
 from tests.support.frames import evidence, frame
 
-BAD = Finding("L4S104", Severity.WARNING, Confidence.HIGH, "bleached \x00 <here>", flow=2)
-MILD = Finding("L4S003", Severity.NOTICE, Confidence.HIGH, "merged")
-ANALYSIS = Analysis((BAD, MILD), (Skipped("L4S109", "one capture"),), rules.RULES)
+BAD = Finding(Severity.WARNING, Confidence.HIGH, "bleached \x00 <here>", rule="L4S104", flow=2)
+MILD = Finding(Severity.NOTICE, Confidence.HIGH, "merged", rule="L4S003")
+ANALYSIS = Analysis((BAD, MILD), (Skipped("one capture", rule="L4S109"),), rules.RULES)
 
 
 def parsed(fail_on: Severity | None) -> Xml.Element:

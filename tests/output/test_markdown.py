@@ -13,7 +13,9 @@ BULK = Measure("x" * 200, 1)
 
 
 def finding(message: str, flow: int = 0) -> Finding:
-    return Finding("L4S104", Severity.ERROR, Confidence.HIGH, message, flow=flow, frames=(4, 5))
+    return Finding(
+        Severity.ERROR, Confidence.HIGH, message, rule="L4S104", flow=flow, frames=(4, 5)
+    )
 
 
 def test_opens_with_the_verdict_and_lists_findings():
@@ -61,7 +63,7 @@ def test_flows_that_do_not_fit_are_counted():
 
 
 def test_evidence_and_what_was_not_judged_are_folded():
-    skipped = (Skipped("L4S109", "one capture"), Skipped("L4S107", "one capture"))
+    skipped = (Skipped("one capture", rule="L4S109"), Skipped("one capture", rule="L4S107"))
     shown = markdown.render(RUN, Analysis((finding("bleached"),), skipped))
     open_part = re.sub(r"<details>.*?</details>", "", shown, flags=re.DOTALL)
     assert "bleached" in open_part

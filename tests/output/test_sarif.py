@@ -10,8 +10,8 @@ from tests.support.frames import evidence, frame
 
 def test_a_result_names_its_rule_capture_and_flow():
     run = evidence(sources=frame("sources", path="a b.pcap"), flows=frame("flows"))
-    finding = Finding("L4S104", Severity.NOTICE, Confidence.LOW, "bleached", source=0, flow=0)
-    analysis = Analysis((finding,), (Skipped("L4S109", "one capture"),), rules.RULES)
+    finding = Finding(Severity.NOTICE, Confidence.LOW, "bleached", rule="L4S104", source=0, flow=0)
+    analysis = Analysis((finding,), (Skipped("one capture", rule="L4S109"),), rules.RULES)
     document = json.loads(sarif.render(run, analysis))
     assert document["version"] == "2.1.0"
     (sarif_run,) = document["runs"]
@@ -31,7 +31,9 @@ def fingerprints(client_port: int, *flows: int) -> list[str]:
     run = evidence(
         sources=frame("sources"), flows=frame("flows", flow=list(flows), client_port=ports)
     )
-    found = tuple(Finding("L4S104", Severity.ERROR, Confidence.HIGH, "x", flow=f) for f in flows)
+    found = tuple(
+        Finding(Severity.ERROR, Confidence.HIGH, "x", rule="L4S104", flow=f) for f in flows
+    )
     (part,) = json.loads(sarif.render(run, Analysis(found)))["runs"]
     return [result["partialFingerprints"][sarif.FINGERPRINT] for result in part["results"]]
 

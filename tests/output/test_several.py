@@ -7,8 +7,8 @@ from l4strace.model import Analysis, Confidence, Finding, Severity, Status
 from l4strace.output import markdown, several
 from tests.support.frames import evidence, frame
 
-MILD = Finding("L4S401", Severity.INFO, Confidence.HIGH, "no queue")
-BAD = Finding("L4S104", Severity.ERROR, Confidence.HIGH, "bleached")
+MILD = Finding(Severity.INFO, Confidence.HIGH, "no queue", rule="L4S401")
+BAD = Finding(Severity.ERROR, Confidence.HIGH, "bleached", rule="L4S104")
 
 
 def run(source: int, *findings: Finding) -> several.Judged:

@@ -19,11 +19,11 @@ from l4strace.output import flow_lines, json, markdown, text
 from tests.support.frames import capture, evidence, frame
 
 BLEACHED = Finding(
-    "L4S104",
     Severity.ERROR,
     Confidence.HIGH,
     "The SYN left here as ECT(1) and arrived as Not-ECT: the path bleaches ECN, all of it, always.",
     "Find the node that clears the field.",
+    rule="L4S104",
     flow=0,
     forward=True,
     span_ns=(1_500_000_000, 2_000_000_000),
@@ -124,8 +124,8 @@ def test_colour_only_when_asked_for():
 
 
 def test_each_reason_for_not_judging_is_shown_once():
-    skipped = (Skipped("L4S107", "one capture", 1), Skipped("L4S107", "one capture", 2),
-               Skipped("L4S109", "one capture"))  # fmt: skip
+    skipped = (Skipped("one capture", 1, rule="L4S107"), Skipped("one capture", 2, rule="L4S107"),
+               Skipped("one capture", rule="L4S109"))  # fmt: skip
     assert "L4S107, L4S109: one capture" in text.render(RUN, Analysis((), skipped))
 
 

@@ -72,18 +72,18 @@ def test_hostile_strings_are_shown_and_nothing_else() -> None:
         run, sources=sources, flows=flows, kernel=kernel, stats=stats, hosts=hosts
     )
     finding = Finding(
-        "L4S301",
         Severity.ERROR,
         Confidence.HIGH,
         HOSTILE,
         HOSTILE,
+        rule="L4S301",
         source=0,
         flow=0,
         forward=True,
         measures=(Measure(HOSTILE, HOSTILE, HOSTILE, HOSTILE),),
     )
     status = Status("no", HOSTILE)
-    said = Analysis((finding,), (Skipped("L4S107", HOSTILE),), RULES, status=status)
+    said = Analysis((finding,), (Skipped(HOSTILE, rule="L4S107"),), RULES, status=status)
     page = render(hostile, said, command=HOSTILE, stamp=HOSTILE)
     assert "<img src=x" not in page
     assert "<script>alert" not in page
@@ -92,7 +92,9 @@ def test_hostile_strings_are_shown_and_nothing_else() -> None:
 
 
 def test_a_command_in_a_remedy_is_set_as_code() -> None:
-    finding = Finding("L4S402", Severity.ERROR, Confidence.HIGH, "x", "Run `l4strace <a>` first.")
+    finding = Finding(
+        Severity.ERROR, Confidence.HIGH, "x", "Run `l4strace <a>` first.", rule="L4S402"
+    )
     html = render(synthetic.healthy(), Analysis((finding,), rules=RULES))
     shown = "Run <code>l4strace &lt;a&gt;</code> first."
     assert html.count(shown) == 1

@@ -176,10 +176,10 @@ def test_paths_distinguish_marks_from_changes(case: Case) -> None:
 
 def test_quality_puts_losses_first_and_groups_rules(case: Case) -> None:
     skipped = (
-        Skipped("L4S107", "one capture", flow=1),
-        Skipped("L4S107", "one capture", flow=2),
-        Skipped("L4S601", "no host file"),
-        Skipped("L4S602", "no host file"),
+        Skipped("one capture", rule="L4S107", flow=1),
+        Skipped("one capture", rule="L4S107", flow=2),
+        Skipped("no host file", rule="L4S601"),
+        Skipped("no host file", rule="L4S602"),
     )
     analysis = dataclasses.replace(case.analysis, skipped=skipped)
     section = quality.build(Case(case.evidence, analysis))

@@ -18,5 +18,5 @@ def test_silent_on_few_and_on_those_after_marks() -> None:
 
 def test_senders_that_state_no_alpha_may_have_other_reasons() -> None:
     assert check(scene(saw(9, 0.1), alpha=None)) == [
-        Skipped("L4S216", "no log of a user-space sender with alpha")
+        Skipped("no log of a user-space sender with alpha")
     ]

@@ -50,13 +50,13 @@ def test_silent_on_l4s_lone_or_unmarked_flows_and_where_the_detector_ran() -> No
 
 def test_skips_without_a_capture() -> None:
     assert check(evidence(flows=FLOWS, kernel=log())) == [
-        Skipped("L4S305", "no capture shows what the bottleneck is")
+        Skipped("no capture shows what the bottleneck is")
     ]
 
 
 def test_skips_without_a_score() -> None:
     assert check(scene(kernel=log(classic_ecn=None))) == [
-        Skipped("L4S305", "the kernel log has no classic_ecn")
+        Skipped("the kernel log has no classic_ecn")
     ]
 
 

@@ -300,4 +300,4 @@ def test_silent_where_a_packet_more_or_less_makes_the_misfire() -> None:
     """Simulated run s9601-104: an error for three flows that reduced by alpha/2."""
     seen = WRONG | {"window_packets": 4.0, "half_alpha": 0.108}
     reason = "windows of a few packets hide how an ECT(1) sender reduces"
-    assert check(scene("l4s", seen, score=0.0)) == [Skipped("L4S308", reason)]
+    assert check(scene("l4s", seen, score=0.0)) == [Skipped(reason)]

@@ -84,7 +84,6 @@ def test_a_change_that_flows_over_udp_may_explain_is_not_judged() -> None:
     made = pipeline.derive(run([LINK] * COUNT, over_udp(more, "quic")), strict=True)
     (skipped,) = check(made)
     assert skipped == Skipped(
-        "L4S408",
         "flow 9 (QUIC) takes part of the link over UDP; whether all of it arrives is not shown",
         0,
     )

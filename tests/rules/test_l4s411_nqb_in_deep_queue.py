@@ -66,7 +66,7 @@ def test_alone_the_window_shows_who_fills_the_queue(limited_by: str) -> None:
         assert isinstance(found, Finding)
         assert found.variant == "builds"
     else:
-        assert found == Skipped("L4S411", "no neighbor shows whose queue its packets wait in", 0)
+        assert found == Skipped("no neighbor shows whose queue its packets wait in", 0)
 
 
 def test_silent_on_short_waits_and_on_who_asks_for_nothing() -> None:
@@ -87,4 +87,4 @@ def test_waits_of_one_queue_are_alike(other: float, variants: list[str]) -> None
 
 
 def test_one_capture_shows_no_wait() -> None:
-    assert check(evidence()) == [Skipped("L4S411", "needs captures at both ends of the path")]
+    assert check(evidence()) == [Skipped("needs captures at both ends of the path")]

@@ -45,7 +45,7 @@ def altered(run: str, folder: Path, tos: Callable[[int], int]) -> Evidence:
 
 def findings(rule: Rule, of: Evidence) -> list[Finding]:
     """What the rule finds, without what it cannot judge."""
-    return [one for one in rule.check(of) if isinstance(one, Finding)]
+    return [one for one in rule.ask(of) if isinstance(one, Finding)]
 
 
 def path(**columns: Any) -> pl.DataFrame:

@@ -11,7 +11,7 @@ HEALTHY = Status("yes", "Yes: it meets an L4S queue.", 1, 1, 1, 1, 1)
 
 
 def found(rule: str, severity: Severity = Severity.WARNING) -> Finding:
-    return Finding(rule, severity, Confidence.HIGH, f"message of {rule}.", f"Mend {rule}.")
+    return Finding(severity, Confidence.HIGH, f"message of {rule}.", f"Mend {rule}.", rule=rule)
 
 
 def names(status: Status, *findings: Finding) -> list[str]:

@@ -20,7 +20,7 @@ from l4strace.wording.headlines import MAX_WORDS, headlined, within
 from l4strace.wording.verdict import verdict
 
 RULE = Rule("L4S999", "name", "Summary.", lambda _: [], "", ("The path is odd", "{flow} is odd"))
-FOUND = Finding("L4S999", Severity.NOTICE, Confidence.HIGH, "It is odd.")
+FOUND = Finding(Severity.NOTICE, Confidence.HIGH, "It is odd.", rule="L4S999")
 
 
 def test_a_finding_takes_the_first_headline_of_its_rule_or_the_one_that_it_names():
@@ -61,7 +61,9 @@ def verdicts():
                 for frame in (None, starves):
                     for flows in (0, 1_234):
                         yield verdict(
-                            Analysis(found, (Skipped("L4S1", "x"),), RULES, frame, status, known),
+                            Analysis(
+                                found, (Skipped("x", rule="L4S1"),), RULES, frame, status, known
+                            ),
                             flows,
                         )
     yield verdict(Analysis((), unmet=unmet), 1)

@@ -5,7 +5,7 @@ from l4strace.wording.order import readable, worst_first
 
 
 def finding(rule: str, severity: Severity, flow: int | None = None) -> Finding:
-    return Finding(rule, severity, Confidence.HIGH, "", flow=flow)
+    return Finding(severity, Confidence.HIGH, "", rule=rule, flow=flow)
 
 
 def test_worst_first_then_the_flow_that_carried_most():

@@ -8,7 +8,7 @@ from l4strace.wording.verdict import verdict
 
 
 def finding(rule: str, severity: Severity, confidence: Confidence = Confidence.HIGH) -> Finding:
-    return Finding(rule, severity, confidence, f"message of {rule}")
+    return Finding(severity, confidence, f"message of {rule}", rule=rule)
 
 
 def test_the_worst_finding_is_the_headline():
@@ -51,7 +51,7 @@ def test_notices_do_not_make_a_verdict_alone():
 
 
 def test_absence_is_not_health():
-    skipped = (Skipped("L4S107", "one capture", 0), Skipped("L4S107", "one capture", 1))
+    skipped = (Skipped("one capture", 0, rule="L4S107"), Skipped("one capture", 1, rule="L4S107"))
     quiet = verdict(Analysis((), skipped, RULES[:12]), 2)
     assert quiet.sentence == "Nothing wrong found in 2 flows; 1 of 12 rules could not judge."
     assert quiet.severity is None
@@ -63,7 +63,7 @@ def test_absence_is_not_health():
 def test_flows_over_udp_are_judged_as_far_as_they_are_shown():
     counted = "1 flow over UDP (RTP). Queue and response to marks are not judged."
     status = Status("partly", "In part.", udp_flows=2, udp_judged=1, unjudged=counted)
-    skipped = (Skipped("L4S206", "no rate"),)
+    skipped = (Skipped("no rate", rule="L4S206"),)
     found = verdict(Analysis((), skipped, RULES[:12], status=status), 0)
     assert found.headline == "Nothing wrong found in 1 flow over UDP"
     assert found.paragraph == f"{counted} 1 of 12 rules could not judge."
@@ -143,7 +143,7 @@ def test_nothing_is_called_fine_above_a_flow_that_starves():
 
 def test_of_several_flows_the_verdict_names_the_one_that_it_is_about():
     """Lab run s1401-038: "The sender did not slow down after loss", of two senders."""
-    one = Finding("L4S203", Severity.WARNING, Confidence.MEDIUM, "The sender did it.", flow=1)
+    one = Finding(Severity.WARNING, Confidence.MEDIUM, "The sender did it.", rule="L4S203", flow=1)
     other = replace(one, flow=2)
     assert verdict(Analysis((one,)), 2).sentence == "Flow 1: The sender did it."
     assert (

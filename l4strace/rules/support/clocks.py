@@ -51,8 +51,6 @@ def measurable(evidence: Evidence, results: Sequence[Finding | Skipped]) -> list
         return whole.get(one.source) or reasons.get((one.source, one.flow))
 
     return [
-        Skipped(one.rule, reason, one.flow)
-        if isinstance(one, Finding) and (reason := why(one))
-        else one
+        Skipped(reason, one.flow) if isinstance(one, Finding) and (reason := why(one)) else one
         for one in results
     ]

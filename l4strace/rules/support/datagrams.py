@@ -137,13 +137,13 @@ def named(evidence: Capture, flow: int) -> str:
     return f"flow {flow} ({_transports(rows)})" if rows.height else f"flow {flow}"
 
 
-def unknown_law(evidence: Evidence, code: str) -> list[Skipped]:
+def unknown_law(evidence: Evidence) -> list[Skipped]:
     """That a rule on the response of senders does not judge those over UDP, where it reads one."""
     read = flows(evidence).filter("reported")
     if read.is_empty():
         return []
     who = f"{count(read.height, 'flow')} over UDP ({_transports(read)})"
-    return [Skipped(code, f"{who}: {UNKNOWN_LAW}")]
+    return [Skipped(f"{who}: {UNKNOWN_LAW}")]
 
 
 def judged(capture: Capture) -> int:

@@ -18,7 +18,7 @@ from l4strace.wording.quantities import share
 VARIANT = "classic-sender"
 
 
-def findings(evidence: Evidence, code: str, headline: str) -> list[Finding]:
+def findings(evidence: Evidence, headline: str) -> list[Finding]:
     """One for each logged direction whose reductions after CE are far deeper than alpha/2."""
     if evidence.udp_kernel.is_empty():
         return []
@@ -38,7 +38,7 @@ def findings(evidence: Evidence, code: str, headline: str) -> list[Finding]:
             pl.col("fraction") >= (pl.col("half_alpha") + CUT_FLOOR) / 2,
         )
     )
-    return [_finding(code, headline, row) for row in rows.iter_rows(named=True)]
+    return [_finding(headline, row) for row in rows.iter_rows(named=True)]
 
 
 def _ect1(evidence: Evidence) -> pl.DataFrame:
@@ -48,10 +48,9 @@ def _ect1(evidence: Evidence) -> pl.DataFrame:
     return near.filter(neighbors.carried() == "ect1").select(DIRECTION)
 
 
-def _finding(code: str, headline: str, row: dict[str, Any]) -> Finding:
+def _finding(headline: str, row: dict[str, Any]) -> Finding:
     given, asked = share(row["fraction"]), share(row["half_alpha"])
     return Finding(
-        code,
         Severity.WARNING,
         Confidence.MEDIUM,
         f"A sender with ECT(1) reduces like a classic one: its log shows {row['samples']:,} "

@@ -25,7 +25,7 @@ def sender(
         directions=frame("directions", **(PLAIN | columns)),
         **(tables or {}),
     )
-    found = [Finding(rule, Severity.ERROR, Confidence.HIGH, "m", flow=0) for rule in rules]
+    found = [Finding(Severity.ERROR, Confidence.HIGH, "m", rule=rule, flow=0) for rule in rules]
     (one,) = senders(run, found)
     return one
 

@@ -24,7 +24,7 @@ def run(**tables: pl.DataFrame) -> Evidence:
 
 
 def sender(*rules: str, **tables: pl.DataFrame) -> Sender:
-    found = [Finding(rule, Severity.ERROR, Confidence.HIGH, "m", flow=0) for rule in rules]
+    found = [Finding(Severity.ERROR, Confidence.HIGH, "m", rule=rule, flow=0) for rule in rules]
     return next(senders(run(**tables), found))
 
 
@@ -164,6 +164,6 @@ def test_a_score_that_only_packets_suggest_is_no_fallback_that_acts(
     severity: Severity, confidence: Confidence, words: str
 ) -> None:
     """Lab run s1401-082: "the fallback acts nevertheless", of a sender that never used it."""
-    high = Finding("L4S303", severity, confidence, "m", flow=0)
+    high = Finding(severity, confidence, "m", rule="L4S303", flow=0)
     (one,) = senders(run(bottlenecks=bottleneck("l4s")), [high])
     assert words in response.fallback(one)[1]

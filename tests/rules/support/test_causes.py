@@ -14,7 +14,7 @@ from tests.support.frames import frame
 
 def finding(rule: str, severity: Severity = Severity.ERROR, **more) -> Finding:
     place = {"flow": 1, "forward": True, "headline": f"Headline of {rule}", "action": f"Do {rule}."}
-    return Finding(rule, severity, Confidence.HIGH, f"Message of {rule}.", **(place | more))
+    return Finding(severity, Confidence.HIGH, f"Message of {rule}.", rule=rule, **(place | more))
 
 
 BUG = finding("L4S302")

@@ -2,10 +2,11 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Severity, Status
-from l4strace.rules.l4s104_ecn_bleached import check
+from l4strace.rules.l4s104_ecn_bleached import RULE
 from l4strace.rules.support import datagrams
 from l4strace.rules.support.status import status
 from l4strace.schema.words import CODEPOINTS
+from tests.support.ends import findings
 from tests.support.frames import evidence, frame, stack
 
 
@@ -117,7 +118,7 @@ def path(number: int, **counts: int) -> pl.DataFrame:
 
 
 def judged(found: Evidence) -> Status:
-    return status(found, [one for one in check(found) if isinstance(one, Finding)])
+    return status(found, findings(RULE, found))
 
 
 def test_a_path_that_erases_every_ect1_makes_it_a_no() -> None:
@@ -138,7 +139,7 @@ def test_an_intact_path_changes_nothing_about_the_answer() -> None:
 
 
 def test_what_a_sender_gave_up_is_said() -> None:
-    gave_up = Finding("L4S210", Severity.WARNING, Confidence.HIGH, "", flow=0)
+    gave_up = Finding(Severity.WARNING, Confidence.HIGH, "", rule="L4S210", flow=0)
     found = status(over_udp(flow(0, "udp-prague", not_ect=90, ect1=1)), [gave_up])
     assert found.sentence == (
         "No: flow 0 (UDP Prague) sends Not-ECT; flow 0 gave ECT(1) up before (L4S210)."

@@ -18,7 +18,7 @@ HOST = {
     "interfaces": {"e0": {"offloads": {"tso": True, "gro": False, "rx_checksum": True}}},
 }
 OWN = Measure("ACE of the SYN", "111")
-REFUSED = Finding("L4S101", Severity.NOTICE, Confidence.HIGH, "Refused.", measures=(OWN,))
+REFUSED = Finding(Severity.NOTICE, Confidence.HIGH, "Refused.", rule="L4S101", measures=(OWN,))
 
 
 def facts(finding: Finding, *hosts: dict[str, object]) -> list[tuple[str, object]]:

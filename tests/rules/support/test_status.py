@@ -147,11 +147,11 @@ def test_a_flow_whose_handshake_nobody_saw_is_not_said_to_have_asked_for_nothing
 def test_a_path_that_does_not_leave_ect1_alone_is_named(
     rule: str, kind: str, answer: str, end: str
 ) -> None:
-    fault = Finding(rule, Severity.ERROR, Confidence.HIGH, "The path ...", "", flow=0)
+    fault = Finding(Severity.ERROR, Confidence.HIGH, "The path ...", "", rule=rule, flow=0)
     found = status(run(flow(), bottlenecks=queue(kind)), [fault])
     assert found.answer == answer
     assert found.sentence.endswith(end)
-    other = Finding(rule, Severity.ERROR, Confidence.HIGH, "The path ...", "", flow=7)
+    other = Finding(Severity.ERROR, Confidence.HIGH, "The path ...", "", rule=rule, flow=7)
     assert "on the way" not in status(run(flow()), [other]).sentence
 
 
