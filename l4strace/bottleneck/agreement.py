@@ -4,8 +4,6 @@ Flows that contradict each other prove that some evidence is not what it seems, 
 flow's own path that reads as queue.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from math import isnan

@@ -4,8 +4,6 @@ Marks, losses and one-way delays are known as sums of the whole run, and nothing
 most signs are unknown, and only marks that begin early name a kind.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields
 from math import nan
 from typing import Any
@@ -24,7 +22,7 @@ NO_EMPTY_PATH = (
 )
 """Why a direction without `begun` is not judged."""
 
-NUMBERS = dict.fromkeys((f.name for f in fields(Direction) if f.type == "float"), nan)
+NUMBERS = dict.fromkeys((f.name for f in fields(Direction) if f.type is float), nan)
 """What is not measured is unknown, never 0."""
 
 

@@ -5,8 +5,6 @@ with one is unknown. Delays are above the empty path; `border` is `mark_limit_us
 at which an L4S AQM begins to mark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from math import nan

@@ -4,8 +4,6 @@ What the kernel believes must not feed them (the misfire verdict is the disagree
 nothing here reads `capture.kernel`.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass

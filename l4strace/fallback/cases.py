@@ -3,8 +3,6 @@
 Rules word these rows; the verdict's frame asks the same in the order of their weight.
 """
 
-from __future__ import annotations
-
 from l4strace.fallback.judgment import MISSED
 from l4strace.fallback.place import HIDDEN, SUITED
 from l4strace.fallback.recorded import MIN_SHARE

@@ -1,7 +1,5 @@
 """What justifies a score above 8: the AQM, conditions of the path, the build, or nothing."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from l4strace.fallback.conditions import UNCHANGED, Conditions

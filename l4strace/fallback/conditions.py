@@ -1,7 +1,5 @@
 """What happened on a path when a score was above 8: a change of the path, or an overshoot."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

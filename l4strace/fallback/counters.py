@@ -4,8 +4,6 @@ The names are those of Greenscreen23/prague-fallback-experiments (trace-classic-
 trace-classic-ecn-change.bt, trace-srtt-mdev.bt).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What the fallback does: from the kernel's log where there is one, else from the packets."""
 
-from __future__ import annotations
-
 from l4strace.derive.senders.laws import DEEP_WINDOW_PACKETS
 from l4strace.fallback.causes import (
     Cause,

@@ -1,7 +1,5 @@
 """What packets show of the path of each direction: its bottleneck, jitter, the time of a packet."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

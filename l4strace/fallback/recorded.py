@@ -1,7 +1,5 @@
 """The score that a kernel log records: how often above 8, with which inputs, of which build."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

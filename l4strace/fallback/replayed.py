@@ -1,7 +1,5 @@
 """The score that packets give with correct thresholds: above 8 for certain, or perhaps."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

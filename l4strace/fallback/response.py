@@ -1,7 +1,5 @@
 """How a sender's window responds to marks: what `laws` shows of the fallback."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

@@ -1,7 +1,5 @@
 """One row of the table: what was measured of a flow direction, and the verdict on its fallback."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """What kernel logs sample of Prague's state: alpha, the score, and whether marks came."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

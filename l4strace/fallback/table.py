@@ -1,7 +1,5 @@
 """The table `fallback`: one row a flow direction, from the log where there is one, else packets."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from l4strace.evidence import Evidence, kept

@@ -1,7 +1,5 @@
 """Whether the kernel's reductions use its score: what the log shows of each host."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

@@ -33,8 +33,6 @@ References
 https://www.wireshark.org/docs/man-pages/editcap.html (option -d)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

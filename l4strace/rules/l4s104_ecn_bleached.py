@@ -34,8 +34,6 @@ References
 RFC 9768 section 3.2.2.1 (reflection) and 3.2.2.3 (mangling), RFC 6040, RFC 9331 section 4.1
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

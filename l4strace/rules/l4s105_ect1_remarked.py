@@ -33,8 +33,6 @@ References
 RFC 9331 section 5.1, RFC 9768 section 3.2.2.3
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

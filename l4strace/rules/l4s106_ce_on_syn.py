@@ -27,8 +27,6 @@ References
 RFC 9768 sections 3.1.1 and 3.2.2.1 (reflection), RFC 3168 section 5 (CE)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

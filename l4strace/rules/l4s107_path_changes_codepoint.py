@@ -31,8 +31,6 @@ References
 RFC 3168 section 18, RFC 6040
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from l4strace.evidence import Evidence

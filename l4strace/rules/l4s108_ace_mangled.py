@@ -37,8 +37,6 @@ References
 RFC 9768 sections 3.2.1 (initial value), 3.2.2 and 3.2.2.4
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

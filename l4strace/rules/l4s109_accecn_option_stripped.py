@@ -28,8 +28,6 @@ References
 RFC 9768 sections 3.2.3 (kinds) and 3.2.3.2 (path traversal)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -32,8 +32,6 @@ References
 RFC 9768 sections 3.2.3.1 and 3.2.3.2.4
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

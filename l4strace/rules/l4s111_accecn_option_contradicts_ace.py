@@ -28,8 +28,6 @@ References
 RFC 9768 section 3.2.3.2.5 (consistency of the feedback fields)
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from l4strace.derive.vantage import first

@@ -31,8 +31,6 @@ References
 RFC 9768 section 3.2.2
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -31,8 +31,6 @@ References
 RFC 9768 sections 3.2.2.3 and 3.2.2.4, RFC 9331 section 4.1, RFC 3168 section 6.1.1
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

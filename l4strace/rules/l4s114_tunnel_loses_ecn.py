@@ -33,8 +33,6 @@ References
 RFC 6040 section 4, RFC 9599, RFC 9331 section 6.2
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

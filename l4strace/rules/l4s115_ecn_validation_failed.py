@@ -34,8 +34,6 @@ References
 RFC 9000 section 13.4.2 and appendix A.4
 """
 
-from __future__ import annotations
-
 from l4strace.evidence import Evidence
 from l4strace.model import Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import tried, validation

@@ -32,8 +32,6 @@ References
 RFC 9000 section 13.4.2, RFC 9331 sections 4.1 and 4.3
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from l4strace.derive.vantage import once

@@ -34,8 +34,6 @@ References
 RFC 3542 section 6.5 (IPV6_TCLASS), RFC 9000 section 13.4.2 (every path is validated)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -30,8 +30,6 @@ References
 RFC 2474 section 3, RFC 9956
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

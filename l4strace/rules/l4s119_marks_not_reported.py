@@ -30,8 +30,6 @@ References
 RFC 8888 section 3.1, RFC 9331 section 4.2, ip(7)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

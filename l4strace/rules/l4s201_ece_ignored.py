@@ -32,8 +32,6 @@ References
 RFC 3168 section 6.1.2; RFC 8511; RFC 8257 section 3.3 (DCTCP)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -38,8 +38,6 @@ References
 RFC 9331 section 4.3; RFC 8257 section 3.3; RFC 8888
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -36,8 +36,6 @@ RFC 9331 section 4.3 (response to loss); RFC 5681 section 3.1; heistp/sce-l4s-ec
 draft-ietf-ccwg-bbr (response to loss)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

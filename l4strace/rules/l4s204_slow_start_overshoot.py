@@ -30,8 +30,6 @@ References
 tsvwg L4S issue 17; L4STeam/linux issue 17; RFC 9406 (HyStart++)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

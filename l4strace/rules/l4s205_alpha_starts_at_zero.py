@@ -35,8 +35,6 @@ References
 tsvwg L4S issue 17; tcp_prague.c, prague_init; heistp/sce-l4s-bakeoff README, update of 2019-11-11
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -30,8 +30,6 @@ References
 RFC 9331 section 4.3 (limit bursts); RFC 9956 (NQB); tcp_prague.c, prague_burst_shift 12 = 244 us
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

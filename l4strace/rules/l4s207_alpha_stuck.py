@@ -28,8 +28,6 @@ References
 L4STeam/linux issue 1 ("This will always be zero"); RFC 8257 section 3.3
 """
 
-from __future__ import annotations
-
 from l4strace.evidence import Evidence
 from l4strace.fallback.samples import alphas
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped

@@ -29,8 +29,6 @@ References
 RFC 9768 section 3.2.2.5 (safety against ACE ambiguity)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -31,8 +31,6 @@ References
 L4STeam/iproute2, misc/ss.c; tcp_prague.c, PRAGUE_ALPHA_BITS and prague_get_info
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -31,8 +31,6 @@ References
 RFC 9331 sections 4.1 and 4.3; `error_L4S` in pkt_format.h of L4STeam/udp_prague
 """
 
-from __future__ import annotations
-
 from l4strace.evidence import Evidence
 from l4strace.model import Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import tried

@@ -33,8 +33,6 @@ References
 RFC 9331 section 4.3 (limit bursts), RFC 9002 section 7.7
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -30,8 +30,6 @@ References
 RFC 9000 section 13.4.2 (validation), RFC 9331 section 4.2
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

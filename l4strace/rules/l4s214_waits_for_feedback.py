@@ -30,8 +30,6 @@ References
 RFC 8888 section 3.3, `udp_prague_receiver.cpp` (L4STeam/udp_prague, option --rfc8888)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

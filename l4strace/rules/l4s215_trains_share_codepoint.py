@@ -35,8 +35,6 @@ References
 RFC 9331 section 4.3 (limit bursts), tc-dualpi2(8)
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import polars as pl

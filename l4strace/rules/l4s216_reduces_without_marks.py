@@ -31,8 +31,6 @@ RFC 9331 section 4.3; RFC 8257 section 3.3; picoquic, prague.c (reduces in each 
 CE)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -43,8 +43,6 @@ L4STeam/linux issue 38; Greenscreen23/prague-fallback-experiments; tcp_prague.c 
 up to 5.15, prague_classic_ecn_detection
 """
 
-from __future__ import annotations
-
 from l4strace.evidence import Evidence
 from l4strace.fallback import cases
 from l4strace.fallback.counters import Inputs, Zones

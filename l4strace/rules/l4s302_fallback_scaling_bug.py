@@ -34,8 +34,6 @@ References
 L4STeam/linux issue 38; L4STeam/linux 15b3b6c85e5f (buggy), 48b3db6b4a7f (fixed)
 """
 
-from __future__ import annotations
-
 from l4strace.evidence import Evidence
 from l4strace.fallback import cases, counters
 from l4strace.fallback.recorded import MIN_SHARE, Recorded

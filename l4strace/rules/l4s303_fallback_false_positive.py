@@ -44,8 +44,6 @@ arXiv 1911.00710v3, abstract ("not at low link rates and large RTTs"); heistp/sc
 key findings; Greenscreen23/prague-fallback-experiments, results at 4 Mbit/s
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from l4strace.derive.neighbors import FRAME_BYTES

@@ -31,8 +31,6 @@ RFC 9331 section 4.3; heistp/sce-l4s-ect1 README, key findings ("tightened AQM s
 RED and PIE")
 """
 
-from __future__ import annotations
-
 from l4strace.evidence import Evidence
 from l4strace.fallback import cases
 from l4strace.fallback.place import confidence

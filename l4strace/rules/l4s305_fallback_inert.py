@@ -33,8 +33,6 @@ RFC 9331 section 4.3 (coexistence with classic ECN in a shared queue); tcp_pragu
 prague_ecn_fallback
 """
 
-from __future__ import annotations
-
 from l4strace.evidence import Evidence
 from l4strace.fallback import cases
 from l4strace.fallback.place import confidence

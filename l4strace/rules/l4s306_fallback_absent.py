@@ -30,8 +30,6 @@ tcp_prague.c of minuscat/l4steam-6.1.y and l4steam-6.6.y and of L4STeam/linux fo
 section 4.3
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from l4strace.evidence import Evidence

@@ -28,8 +28,6 @@ References
 tcp_prague.c, prague_update_alpha and prague_classic_ecn_detection (`saw_ce`)
 """
 
-from __future__ import annotations
-
 from l4strace.evidence import Evidence
 from l4strace.fallback import cases
 from l4strace.fallback.row import Row

@@ -48,8 +48,6 @@ References
 tcp_prague.c, prague_classic_ecn_fallback; RFC 9331 section 4.3
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from l4strace.derive.senders.laws import MIN_LAW_ROUNDS

@@ -31,8 +31,6 @@ References
 arXiv 1911.00710v3; RFC 9331 section 4.3
 """
 
-from __future__ import annotations
-
 from l4strace.evidence import Evidence
 from l4strace.fallback import cases
 from l4strace.fallback.recorded import Recorded

@@ -47,8 +47,6 @@ References
 RFC 9332; RFC 8289; sch_dualpi2.c
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

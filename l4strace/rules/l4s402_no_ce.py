@@ -31,8 +31,6 @@ References
 RFC 9331 section 4; L4STeam/linux issue 32
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -39,8 +39,6 @@ References
 RFC 3168 section 5; Apple developer forum thread 145130
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

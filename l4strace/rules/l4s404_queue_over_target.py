@@ -32,8 +32,6 @@ References
 sch_dualpi2.c (step 1 ms, target 15 ms); RFC 8033 (PIE: 15 ms); RFC 8289 (CoDel: 5 ms)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

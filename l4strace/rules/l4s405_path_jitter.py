@@ -34,8 +34,6 @@ References
 RFC 3393 (delay variation); tcp_prague.c, V0_LG (750 us); RFC 9331 section 4.3
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

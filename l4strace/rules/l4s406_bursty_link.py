@@ -29,8 +29,6 @@ References
 RFC 9331 section 4.3; IEEE 802.11 A-MPDU; tcp_prague.c, V0_LG (750 us)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -29,8 +29,6 @@ References
 RFC 9331 section 4.3 (loss detection in units of time); RFC 8985 (RACK); RFC 4737
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -30,8 +30,6 @@ References
 RFC 9330 section 6.3 (links of varying capacity); heistp/sce-l4s-bakeoff, scenario 4
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from l4strace.evidence import Evidence

@@ -31,8 +31,6 @@ References
 RFC 9331 section 5.2 (what L4S needs of a bottleneck); RFC 9332 section 2.5
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

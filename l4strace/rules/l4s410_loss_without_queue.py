@@ -32,8 +32,6 @@ References
 RFC 9331 section 4.3; RFC 8985 (RACK)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

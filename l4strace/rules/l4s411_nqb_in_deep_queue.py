@@ -34,8 +34,6 @@ References
 RFC 9956; RFC 9332
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

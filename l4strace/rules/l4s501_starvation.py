@@ -39,8 +39,6 @@ References
 RFC 9331 section 4.3; Sarpkaya et al., ANRW 2024 (shares with and without the fallback)
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -28,8 +28,6 @@ References
 R. Jain, D. Chiu, W. Hawe, "A quantitative measure of fairness", 1984
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

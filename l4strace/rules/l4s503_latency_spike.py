@@ -35,8 +35,6 @@ References
 tsvwg L4S issue 17; heistp/sce-l4s-bakeoff
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -36,8 +36,6 @@ References
 heistp/l4s-tests: on a bursty link Prague gets 14.3 of 20 Mbit/s at a 1 ms step
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -31,8 +31,6 @@ References
 RFC 9406 (HyStart++); L4STeam/linux, Prague's exit from slow start at the first mark
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

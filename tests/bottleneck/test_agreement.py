@@ -1,7 +1,5 @@
 """Flows of one path do not contradict each other."""
 
-from __future__ import annotations
-
 from math import nan
 
 from l4strace.bottleneck.agreement import Judged, agreed, within

@@ -1,7 +1,5 @@
 """What captures of both ends show of the queue of a flow over UDP whose feedback is encrypted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Rows of features as evidence: names stay, what is not known is NaN, the sure delay counts."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from math import isnan
 from typing import Any

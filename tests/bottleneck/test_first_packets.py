@@ -1,7 +1,5 @@
 """Whether flows that begin find the queue that a long flow waits in."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

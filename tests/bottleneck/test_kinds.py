@@ -1,7 +1,5 @@
 """Each row of kinds fires on evidence that shows it, and is silent where one sign is unknown."""
 
-from __future__ import annotations
-
 import re
 from math import nan
 

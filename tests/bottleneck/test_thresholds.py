@@ -1,7 +1,5 @@
 """Each sign that compares a number turns at its threshold: at 80 and at 120 % of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from math import isnan
@@ -13,8 +11,8 @@ from l4strace.bottleneck.evidence import CLASSES, Direction, Neighbors
 from l4strace.bottleneck.kinds import ROWS
 from l4strace.bottleneck.sign import Shown, Sign, has_number
 
-NUMBERS = [(f.name, "") for f in fields(Direction) if f.type == "float"]
-BESIDE = [f.name for f in fields(Neighbors) if f.type == "float"]
+NUMBERS = [(f.name, "") for f in fields(Direction) if f.type is float]
+BESIDE = [f.name for f in fields(Neighbors) if f.type is float]
 LOW, HIGH = 0.8, 1.2
 
 TURNS_ELSEWHERE = {

@@ -1,7 +1,5 @@
 """The verdict on one direction, and what only ECT(1) packets could show."""
 
-from __future__ import annotations
-
 from l4strace.bottleneck import verdict
 from l4strace.bottleneck.evidence import Direction, Neighbors
 from l4strace.bottleneck.kinds import ROWS

@@ -1,7 +1,5 @@
 """What the path did while the score was above 8."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """One row a direction: state, cause, what shows them, confidence."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What losses and delays show of a queue that leaves no mark."""
 
-from __future__ import annotations
-
 from math import isnan
 
 from l4strace.bottleneck.evidence import Direction

@@ -4,8 +4,6 @@ Below the border (`mark_limit_us`) an L4S AQM marks every ECT(1) packet; CoDel, 
 queue stand beyond it and mark a packet now and then.
 """
 
-from __future__ import annotations
-
 from math import isnan, nan
 
 from l4strace.bottleneck.evidence import Direction, Neighbors

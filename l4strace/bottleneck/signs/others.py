@@ -19,8 +19,6 @@ Waits of one moment that do not meet at all say more. Measured on pairs of 147 e
 30 % or more; of 109 with a queue each, 93 and 67.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import isnan, nan
 

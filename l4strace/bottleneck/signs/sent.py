@@ -1,7 +1,5 @@
 """What the direction sent, and what of it this capture can show."""
 
-from __future__ import annotations
-
 from math import isnan
 
 from l4strace.bottleneck.evidence import Direction

@@ -4,8 +4,6 @@ Each requirement is answered `pass`, `fail` or `not shown` from the evidence of 
 and from what the rules found in it. Nothing passes because nothing was found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from l4strace.evidence import Evidence

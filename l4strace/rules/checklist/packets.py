@@ -1,7 +1,5 @@
 """What packets alone show of a sender: codepoints, DSCP, feedback, bursts, control packets."""
 
-from __future__ import annotations
-
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
 from l4strace.rules.l4s206_burst_too_long import ALLOWED_PACKETS, LIMIT_US, MIN_ROUNDS
 from l4strace.schema.words import NQB

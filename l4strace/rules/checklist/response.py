@@ -1,7 +1,5 @@
 """How a sender responds: to marks, loss, a classic bottleneck, its RTT and free capacity."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """One L4S sender with the rows that its checklist looks at."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

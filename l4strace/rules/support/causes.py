@@ -4,8 +4,6 @@ A rule judges alone; that the starvation of a flow follows from its misfire is s
 findings are there. An effect names its cause in place of a remedy of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Captures whose clock was set while they ran, with two clocks, or with copies: times mislead."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import polars as pl

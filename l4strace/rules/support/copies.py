@@ -1,7 +1,5 @@
 """Directions of which a capture may show nearly every packet twice, as retransmissions."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from l4strace.evidence import Evidence, kept

@@ -5,8 +5,6 @@ in feedback that QUIC and SRTCP encrypt; where that of UDP Prague and of RTP (RF
 rules judge the flow as one of TCP, apart from its response: its law is another.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

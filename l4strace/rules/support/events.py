@@ -1,7 +1,5 @@
 """How rules word a latency spike."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

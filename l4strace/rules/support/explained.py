@@ -4,8 +4,6 @@ A rule judges packets and kernel state; whoever reads its finding then looks up 
 the host. They stand in the finding here, as recorded: none of them changes the judgment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The line of a verdict's frame on the fallback: the weightiest rows of its table, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Words for the rows of the table `fallback`, which its rules and the verdict's frame share."""
 
-from __future__ import annotations
-
 from l4strace.evidence import Evidence
 from l4strace.fallback import cases
 from l4strace.fallback.causes import PATH_CAUSES

@@ -3,8 +3,6 @@
 A host file is hostile input like any other: each access checks the type of what it finds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

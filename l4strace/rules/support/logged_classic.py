@@ -1,7 +1,5 @@
 """ECT(1) senders over UDP whose own log shows that they reduce as classic ones do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

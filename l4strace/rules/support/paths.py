@@ -1,7 +1,5 @@
 """Paths as rules judge them: each once, as the capture nearest to its senders shows it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

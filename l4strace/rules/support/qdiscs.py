@@ -1,7 +1,5 @@
 """Qdiscs that a log of `tc -s qdisc` shows, one sentence each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

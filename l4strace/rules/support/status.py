@@ -5,8 +5,6 @@ Four steps make a flow L4S: its handshake requests AccECN, the other end accepts
 conversations that pass each step and gives the reason why none gets further.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Which flow directions a rule judges, and how it names them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

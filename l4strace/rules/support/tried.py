@@ -1,7 +1,5 @@
 """ECN as a sender over UDP tries it out and gives it up, and what became of it on the way."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import polars as pl

@@ -1,7 +1,5 @@
 """ECN validation as logs of QUIC senders state it: how it ended, why, and what the packets add."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import polars as pl

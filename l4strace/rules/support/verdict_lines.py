@@ -4,8 +4,6 @@ It rests on derived tables, whichever rules were asked, and stands in each outpu
 finding, so that no verdict leaves one of the three questions open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

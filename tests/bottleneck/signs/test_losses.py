@@ -1,7 +1,5 @@
 """Signs of losses and of delays without marks."""
 
-from __future__ import annotations
-
 import pytest
 
 from l4strace.bottleneck.evidence import Direction

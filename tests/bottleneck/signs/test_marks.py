@@ -1,7 +1,5 @@
 """Signs of marks, each on the least evidence that shows it, and on evidence that denies it."""
 
-from __future__ import annotations
-
 import pytest
 
 from l4strace.bottleneck.evidence import Direction, Neighbors

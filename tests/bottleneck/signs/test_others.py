@@ -1,7 +1,5 @@
 """Whether flows wait in one queue: by their delays, their rates and the first packets of others."""
 
-from __future__ import annotations
-
 import pytest
 
 from l4strace.bottleneck.evidence import Direction, Neighbors

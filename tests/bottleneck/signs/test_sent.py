@@ -1,7 +1,5 @@
 """What was sent, and what of it a capture shows."""
 
-from __future__ import annotations
-
 import pytest
 
 from l4strace.bottleneck.evidence import Direction

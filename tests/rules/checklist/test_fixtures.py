@@ -1,7 +1,5 @@
 """The checklist against the truth of the fixtures: each verdict is what was built or set there."""
 
-from __future__ import annotations
-
 import pytest
 
 from l4strace import pipeline

@@ -1,7 +1,5 @@
 """What packets alone show of a sender."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

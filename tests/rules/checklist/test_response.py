@@ -1,7 +1,5 @@
 """How a sender responds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

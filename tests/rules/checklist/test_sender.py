@@ -1,7 +1,5 @@
 """Which directions have a checklist."""
 
-from __future__ import annotations
-
 from l4strace.evidence import Evidence
 from l4strace.rules.checklist import REQUIREMENTS, checklists
 from l4strace.rules.checklist.sender import MAX_SENDERS, senders

@@ -1,7 +1,5 @@
 """Facts of the host files stand in the findings that they explain."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from l4strace import rules

@@ -1,7 +1,5 @@
 """The line on the fallback in the frame of a verdict."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

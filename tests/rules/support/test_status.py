@@ -1,7 +1,5 @@
 """Is this L4S at all: the answer, and the step at which the flows stop."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

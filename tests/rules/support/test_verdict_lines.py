@@ -1,7 +1,5 @@
 """The frame of a verdict: bottleneck and sharing."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from l4strace.evidence import Evidence
