@@ -105,7 +105,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             .agg(pl.col("data_packets").sum(), pl.col("data_not_ect").sum())
         )
         refused = refused.join(data, on="flow", how="left")
-        late = late.join(data, on="flow").filter(pl.col("data_packets") >= MIN_PACKETS)
+        late = late.join(data, on="flow", maintain_order="left").filter(
+            pl.col("data_packets") >= MIN_PACKETS
+        )
     return [
         *(_finding(row, controls.get(row["flow"])) for row in refused.iter_rows(named=True)),
         *(_classic_dropped(row) for row in dropped.iter_rows(named=True)),
