@@ -2,37 +2,44 @@
 
 const CODEPOINT_KINDS = ["not-ect", "ect1", "ect0", "ce"];
 
-// As packetRows; where numbers are encrypted what returns stands beside what was sent last.
-function datagramRows(data) {
-  const rows = data.t.map((t, i) => ({
-    t, i, frame: data.frame[i], out: data.out[i] === 1, seq: data.seq[i], len: data.len[i], ack: data.ack[i],
-    ecn: data.ecn[i], step: data.step[i] ?? 0, window: null,
-  }));
-  rows.sort((a, b) => a.t - b.t || a.i - b.i);
-  let reported = -Infinity, sent = data.seq.find((n) => n !== null) ?? 0, highest = -Infinity;
-  for (const row of rows) {
-    row.segment = row.out && row.seq !== null;
-    row.acks = !row.out && row.ack !== null;
-    row.back = !row.segment && !row.acks;
-    row.kind = CODEPOINT_KINDS[row.ecn];
-    row.late = data.numbered && row.segment && row.seq < highest;
-    [row.low, row.high] = row.acks ? [row.ack, row.ack] : row.back ? [sent, sent] : [row.seq, row.seq + 1];
-    row.drawn = true;
-    if (row.segment) { sent = row.high; highest = Math.max(highest, row.seq); }
-    if (!row.acks) continue;
-    row.newer = row.ack >= reported;
-    reported = Math.max(reported, row.ack);
-  }
-  return rows;
-}
+class Datagram extends Packet {
+  get window() { return null; }
+  get segment() { return this.out && this.seq !== null; }
+  get acks() { return !this.out && this.ack !== null; }
+  get back() { return !this.segment && !this.acks; }
+  get kind() { return CODEPOINT_KINDS[this.ecn]; }
+  get late() { return this.data.numbered && this.segment && !this.newer; }
+  // Where numbers are encrypted what returns stands beside what was sent last.
+  get low() { return this.acks ? this.ack : this.back ? this.data.sent[this.i] : this.seq; }
+  get high() { return this.segment ? this.seq + 1 : this.low; }
+  get drawn() { return true; }
 
-function datagramMarks(row) {
-  const marks = [];
-  if (row.segment && row.late) marks.push("late");
-  if (row.segment && row.ecn === CE) marks.push("ce");
-  if (row.back) marks.push("back");
-  if (row.step > 0) marks.push("reported");
-  return marks;
+  get marks() {
+    const marks = [];
+    if (this.late) marks.push("late");
+    if (this.segment && this.ecn === CE) marks.push("ce");
+    if (this.back) marks.push("back");
+    if (this.step > 0) marks.push("reported");
+    return marks.length ? marks : NO_MARKS;
+  }
+
+  // Which numbers and reports are new, and what was sent before each packet.
+  static follow(rows, data) {
+    data.newer = data.t.map(() => 0);
+    data.sent = [];
+    let reported = -Infinity, sent = data.seq.find((n) => n !== null) ?? 0, highest = -Infinity;
+    for (const row of rows) {
+      if (row.segment) {
+        data.newer[row.i] = row.seq >= highest ? 1 : 0;
+        highest = Math.max(highest, row.seq);
+        sent = row.high;
+      } else if (row.acks) {
+        data.newer[row.i] = row.ack >= reported ? 1 : 0;
+        reported = Math.max(reported, row.ack);
+      }
+      data.sent[row.i] = sent;
+    }
+  }
 }
 
 function datagramFacts(row, data) {

@@ -29,29 +29,34 @@ class Detail {
     for (const row of this.rows) {
       const at = Math.floor(((row.t - this.from) / this.span) * columns);
       if (at !== column) {
-        if (ack) found.push({ ...ack, marks: [], sack: undefined });
+        if (ack) found.push(part(ack));
         [column, segment, ack, sack] = [at, null, null, false];
         places.clear();
       }
       if (row.segment) {
         if (segment && segment.kind === row.kind && segment.high === row.low) segment.high = row.high;
-        else found.push(segment = { ...row, marks: [] });
+        else found.push(segment = part(row));
       }
       if (row.acks && row.newer) ack = row;
       if (row.sack && !row.out && !sack) {
         sack = true;
-        found.push({ t: row.t, sack: row.sack, out: false, marks: [] });
+        found.push({ t: row.t, sack: row.sack, out: false, marks: NO_MARKS });
       }
+      if (!row.marks.length) continue;
       const height = Math.round((row.low + row.high) / 2 / step);
       const marks = row.marks.filter((mark) => !places.has(`${mark} ${height}`));
       if (!marks.length) continue;
       for (const mark of marks) places.add(`${mark} ${height}`);
       found.push({ t: row.t, low: row.low, high: row.high, step: row.step, drawn: row.drawn, marks });
     }
-    if (ack) found.push({ ...ack, marks: [], sack: undefined });
+    if (ack) found.push(part(ack));
     return found.sort((a, b) => a.t - b.t);
   }
 }
+
+// A packet without its marks and SACK, which stand for themselves.
+const part = ({ t, low, high, segment, acks, newer, kind, drawn, ack, window }) =>
+  ({ t, low, high, segment, acks, newer, kind, drawn, ack, window, marks: NO_MARKS });
 
 function heightOf(rows) {
   let [low, high] = [Infinity, -Infinity];

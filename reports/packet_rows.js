@@ -5,52 +5,94 @@ const CODEPOINTS = ["Not-ECT", "ECT(1)", "ECT(0)", "CE"];
 const FLAG_NAMES = [[1, "FIN"], [2, "SYN"], [4, "RST"], [8, "PSH"], [16, "ACK"], [32, "URG"]];
 const SYN = 2, ECE = 64, CWR = 128;
 const CE = 3, RETRANSMITTED = 1, LATE = 2, TWICE = 4, STRAY = 5;
-// What the columns of a stretch hold, as arrays to draw from: by place in the stretch.
+const NO_MARKS = [];
+
+// What the columns of a stretch hold, as rows to draw from, in the order of time.
 function packetRows(data) {
-  if (data.udp) return datagramRows(data);
-  const rows = data.t.map((t, i) => ({
-    t, i, frame: data.frame[i], out: data.out[i] === 1, seq: data.seq[i], len: data.len[i], ack: data.ack[i],
-    ecn: data.ecn[i], flags: data.flags[i], window: data.window[i], seen: data.seen[i], sack: data.sack[data.frame[i]],
-  }));
+  for (const name of ["t", "frame", "seq", "ack", "window"]) addUp(data[name], data.out);
+  const Row = data.udp ? Datagram : Segment;
+  const rows = Array.from(data.t, (_, i) => new Row(data, i));
   rows.sort((a, b) => a.t - b.t || a.i - b.i);
-  let ack = -Infinity, ace = null;
-  for (const row of rows) {
-    const counts = row.seen !== STRAY && row.seen !== TWICE;
-    row.segment = counts && row.out && row.len > 0;
-    row.acks = counts && !row.out && row.ack !== null;
-    row.kind = "segment";
-    [row.low, row.high] = row.acks ? [row.ack, row.ack] : [row.seq, row.seq + row.len];
-    row.drawn = row.segment || row.acks;
-    if (!row.acks) continue;
-    row.newer = row.ack >= ack;
-    ack = Math.max(ack, row.ack);
-    // The client's ACK of the handshake has the SYN/ACK's codepoint in place of the counter.
-    if (!data.accecn || row.flags & SYN || row.frame === data.handshake || !row.newer) continue;
-    row.step = ace === null ? 0 : (aceOf(row) - ace) & 7;
-    ace = aceOf(row);
-  }
+  Row.follow(rows, data);
   return rows;
 }
 
-const aceOf = (row) => (row.flags >> 6) & 7;
-
-// The marks of a packet besides its bar or its point on the line of ACKs.
-function marksOf(row, data) {
-  if (data.udp) return datagramMarks(row);
-  const marks = [];
-  if (row.segment) {
-    if (row.seen === RETRANSMITTED) marks.push("again");
-    if (row.seen === LATE) marks.push("late");
-    if (row.ecn === CE) marks.push("ce");
-    if (!data.accecn && row.flags & CWR) marks.push("cwr");
-  } else if (row.acks) {
-    if (row.step > 0) marks.push("step");
-    if (!data.accecn && row.flags & ECE && !(row.flags & SYN)) marks.push("ece");
-  }
-  return marks;
+// Turns a column of steps into numbers: each direction counts for itself.
+function addUp(column, out) {
+  const now = [0, 0];
+  column?.forEach((step, i) => { if (step !== null) column[i] = now[out[i]] += step; });
 }
 
-const wholeNumber = (n) => Math.round(n).toLocaleString("en-US");
+// A packet as its place in the columns: an object with all its fields, a hundred thousand times, costs more than to
+// look them up.
+class Packet {
+  constructor(data, i) {
+    this.data = data;
+    this.i = i;
+  }
+
+  get t() { return this.data.t[this.i]; }
+  get frame() { return this.data.frame[this.i]; }
+  get out() { return this.data.out[this.i] === 1; }
+  get seq() { return this.data.seq[this.i]; }
+  get len() { return this.data.len[this.i]; }
+  get ack() { return this.data.ack[this.i]; }
+  get ecn() { return this.data.ecn[this.i]; }
+  get step() { return this.data.step[this.i] ?? 0; }
+  get newer() { return this.data.newer[this.i] === 1; }
+}
+
+class Segment extends Packet {
+  get flags() { return this.data.flags[this.i]; }
+  get window() { return this.data.window[this.i]; }
+  get seen() { return this.data.seen[this.i]; }
+  get sack() { return this.data.blocks.get(this.frame); }
+  get counts() { return this.seen !== STRAY && this.seen !== TWICE; }
+  get segment() { return this.out && this.len > 0 && this.counts; }
+  get acks() { return !this.out && this.ack !== null && this.counts; }
+  get kind() { return "segment"; }
+  get low() { return this.acks ? this.ack : this.seq; }
+  get high() { return this.acks ? this.ack : this.seq + this.len; }
+  get drawn() { return this.segment || this.acks; }
+  get ace() { return (this.flags >> 6) & 7; }
+
+  // The marks of a packet besides its bar or its point on the line of ACKs.
+  get marks() {
+    const { accecn } = this.data;
+    const marks = [];
+    if (this.segment) {
+      if (this.seen === RETRANSMITTED) marks.push("again");
+      if (this.seen === LATE) marks.push("late");
+      if (this.ecn === CE) marks.push("ce");
+      if (!accecn && this.flags & CWR) marks.push("cwr");
+    } else if (this.acks) {
+      if (this.step > 0) marks.push("step");
+      if (!accecn && this.flags & ECE && !(this.flags & SYN)) marks.push("ece");
+    }
+    return marks.length ? marks : NO_MARKS;
+  }
+
+  // Which acknowledgements are new, and how far ACE went with them.
+  static follow(rows, data) {
+    data.newer = data.t.map(() => 0);
+    data.step = data.t.map(() => 0);
+    data.blocks = new Map(Object.entries(data.sack).map(([frame, edges]) => [Number(frame), edges]));
+    let high = -Infinity, before = null;
+    for (const row of rows) {
+      const { ack, i, ace } = row;
+      if (!row.acks || ack < high) continue;
+      data.newer[i] = 1;
+      high = ack;
+      // The client's ACK of the handshake has the SYN/ACK's codepoint in place of the counter.
+      if (!data.accecn || row.flags & SYN || row.frame === data.handshake) continue;
+      if (before !== null) data.step[i] = (ace - before) & 7;
+      before = ace;
+    }
+  }
+}
+
+// As toLocaleString, whose first call takes as long as ten thousand packets.
+const wholeNumber = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ",");
 
 // A packet in words, with the filter that finds it.
 function nameOf(row, data) {
@@ -61,7 +103,7 @@ function nameOf(row, data) {
 function segmentFacts(row, data) {
   const { base } = data;
   const names = FLAG_NAMES.filter(([bit]) => row.flags & bit).map(([, name]) => name);
-  const ecn = data.accecn && !(row.flags & SYN) ? [`ACE ${aceOf(row)}`] : [[256, "AE"], [128, "CWR"], [64, "ECE"]].filter(([bit]) => row.flags & bit).map(([, name]) => name);
+  const ecn = data.accecn && !(row.flags & SYN) ? [`ACE ${row.ace}`] : [[256, "AE"], [128, "CWR"], [64, "ECE"]].filter(([bit]) => row.flags & bit).map(([, name]) => name);
   const seq = row.seq + (row.out ? base : 0);
   const facts = [row.out ? "data direction" : "ACK direction", `seq ${wholeNumber(seq)}`];
   if (row.len) facts.push(`to ${wholeNumber(seq + row.len)} (${wholeNumber(row.len)} bytes)`);

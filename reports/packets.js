@@ -27,7 +27,6 @@ class PacketChart {
   constructor(box, data, moment) {
     this.data = data;
     this.rows = packetRows(data);
-    for (const row of this.rows) row.marks = marksOf(row, data);
     const [first, last] = [this.rows[0].t, this.rows.at(-1).t];
     const room = Math.max((last - first) * 0.01, LEAST_NS);
     this.full = [first - room, last + room];
@@ -64,11 +63,14 @@ class PacketChart {
   }
 
   label() {
-    const kinds = new Set(this.rows.flatMap((row) => row.marks));
-    for (const row of this.rows) if (row.segment) kinds.add(row.kind);
-    if (this.rows.some((row) => row.acks)) kinds.add("ack");
-    if (this.rows.some((row) => row.acks && row.window !== null)) kinds.add("window");
-    if (this.rows.some((row) => row.sack)) kinds.add("sack");
+    const kinds = new Set();
+    for (const row of this.rows) {
+      for (const mark of row.marks) kinds.add(mark);
+      if (row.segment) kinds.add(row.kind);
+      if (row.acks) kinds.add("ack");
+      if (row.acks && row.window !== null) kinds.add("window");
+      if (row.sack) kinds.add("sack");
+    }
     if (this.data.moments.length) kinds.add("moment");
     for (const [kind, [name, text, sign]] of Object.entries(MARKS)) {
       if (!kinds.has(kind)) continue;

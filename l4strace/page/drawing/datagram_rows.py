@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.model import Stretch
+from l4strace.page.drawing import rises
 from l4strace.wording.moments import NANO
 
 
@@ -39,5 +40,5 @@ def columns(stretch: Stretch, origin_ns: int) -> dict[str, Any]:
         "udp": True,
         "numbered": numbered,
         "moments": sorted({ns - stretch.start_ns for ns in stretch.moments.values()}),
-        **table.to_dict(as_series=False),
+        **rises.of_direction(table).to_dict(as_series=False),
     }

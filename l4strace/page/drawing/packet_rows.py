@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.model import Stretch
-from l4strace.page.drawing import datagram_rows
+from l4strace.page.drawing import datagram_rows, rises
 from l4strace.wording.moments import NANO
 
 SEEN = ("new", "retransmit", "out of order", "probe", "copy", "stray")
@@ -18,8 +18,8 @@ HALF, WRAP = 1 << 31, 1 << 32
 
 def columns(stretch: Stretch, origin_ns: int, flow: Mapping[str, Any]) -> dict[str, Any]:
     """Columns by name: `t` counts from ``start`` (seconds on the page's axis) in ns; `out` is 1 for
-    a packet of the direction whose data is drawn; numbers of data count from ``base``.
-    ``flow`` is a row of `flows` of the same capture."""
+    a packet of the direction whose data is drawn; numbers of data count from ``base``. What rises
+    is given by its steps (`rises`). ``flow`` is a row of `flows` of the same capture."""
     if flow["transport"] not in (None, "tcp"):
         return datagram_rows.columns(stretch, origin_ns)
     rows = pl.DataFrame() if stretch.packets is None else stretch.packets
@@ -49,7 +49,7 @@ def columns(stretch: Stretch, origin_ns: int, flow: Mapping[str, Any]) -> dict[s
         "handshake": flow["final_ack_frame"],
         "moments": sorted({ns - stretch.start_ns for ns in stretch.moments.values()}),
         "sack": _blocks(shown.filter(~ours), base),
-        **table.to_dict(as_series=False),
+        **rises.of_direction(table).to_dict(as_series=False),
     }
 
 

@@ -27,8 +27,8 @@ def drawn(rows: list[tuple[object, ...]]) -> dict[str, object]:
 def test_numbers_where_all_data_states_one() -> None:
     shown = drawn(ROWS)
     assert shown["numbered"]
-    assert (shown["t"], shown["out"]) == ([5, 15, 25], [1, 1, 0])
-    assert (shown["seq"], shown["ack"]) == ([70, 71, None], [None, None, 72])
+    assert (shown["t"], shown["out"]) == ([5, 10, 25], [1, 1, 0])
+    assert (shown["seq"], shown["ack"]) == ([70, 1, None], [None, None, 72])
     assert (shown["step"], shown["moments"]) == ([None, None, 1], [15])
 
 

@@ -31,8 +31,8 @@ def stretch() -> Stretch:
 def test_numbers_count_from_the_first_byte_of_the_data() -> None:
     drawn = packet_rows.columns(stretch(), ORIGIN_NS, FLOW)
     assert (drawn["base"], drawn["start"]) == (5001, 5e-9)
-    assert drawn["t"] == [5, 15, 25]
-    assert (drawn["out"], drawn["seq"], drawn["ack"]) == ([1, 1, 0], [0, 0, 1], [1, 1, 0])
+    assert drawn["t"] == [5, 10, 25]
+    assert (drawn["out"], drawn["seq"], drawn["ack"]) == ([1, 1, 0], [0, 0, 1], [1, 0, 0])
     assert drawn["seen"] == [0, 1, None]
     assert drawn["sack"] == {"9": [1000, 2000]}
     assert drawn["moments"] == [15]
