@@ -12,7 +12,8 @@ stuck at 1 it halves its window at each.
 
 Evidence
 --------
-`kernel.alpha` and `delivered_ce`, and those of `udp_kernel`.
+`kernel.alpha` and `delivered_ce`, and those of `udp_kernel`. The logs of UDP Prague and SCReAM do
+not state alpha.
 
 When it is wrong
 ----------------
@@ -41,7 +42,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction with many marks and one alpha."""
     known = alphas(evidence)
     if known.is_empty():
-        return [Skipped("no log with alpha")]
+        logged = not evidence.udp_kernel.is_empty()
+        why = ": that of a sender over UDP does not state it" if logged else ""
+        return [Skipped(f"no log with alpha{why}")]
     results: list[Finding | Skipped] = []
     for row in known.iter_rows(named=True):
         marks = (row["delivered_ce"] or 0) - (row["delivered_ce_first"] or 0)

@@ -1,20 +1,22 @@
-"""The kernel's counters and the packets disagree.
+"""The log of a sender and the packets disagree.
 
 What it checks
 --------------
-The CE marks that the kernel counted (delivered_ce) against the bounds that the feedback on the wire
-allows, both over the time that log and capture share; and whether more packets are in flight than
-the kernel's snd_cwnd allows.
+The CE marks that the kernel counted (delivered_ce), or a program over UDP, against the bounds that
+the feedback on the wire allows, both over the time that log and capture share; and whether more
+packets are in flight than the sender's window allows.
 
 Why it matters
 --------------
-If the two disagree, the log belongs to another flow, or the capture lost packets, or the kernel
+If the two disagree, the log belongs to another flow, or the capture lost packets, or the sender
 misreads its feedback: the last is a bug that no other check finds.
 
 Evidence
 --------
-`kernel.delivered_ce` and `snd_cwnd`; `rounds.ce_lo`, `ce_hi`, `inflight_max_packets` and
-`limited_by`; `directions.ce_fed_back_lo` (which directions have counters).
+`kernel.delivered_ce` and `snd_cwnd`, and those of `udp_kernel`; `rounds.ce_lo`, `ce_hi`,
+`inflight_max_packets` and `limited_by`; `directions.ce_fed_back_lo` (which directions have
+counters). QUIC encrypts its feedback: a qlog is not compared. The window of media (SCReAM) is not
+either, as it may be exceeded by design.
 
 When it is wrong
 ----------------
@@ -54,17 +56,33 @@ FRESH_NS = 100_000_000
 CWND_ERROR = 0.25
 """Median relative difference: by eye, five times the error of the estimate in steady rounds."""
 
+KERNEL, PROGRAM = "Kernel", "The sender's log"
+HEADLINES = {
+    KERNEL: "Kernel and packets disagree",
+    PROGRAM: "The sender's log and packets disagree",
+}
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction and disagreement."""
     # The widest table: only what is compared is copied.
-    samples = evidence.kernel.select(*subjects.DIRECTION, "ts_ns", "delivered_ce", "snd_cwnd")
-    joined = samples.filter(pl.col("flow").is_not_null())
+    needed = (*subjects.DIRECTION, "ts_ns", "delivered_ce", "snd_cwnd")
+    samples = pl.concat([log.select(needed) for log in (evidence.kernel, evidence.udp_kernel)])
+    read = pl.col("flow").is_in(evidence.directions["flow"].implode())
+    joined = samples.filter(read)
     if joined.is_empty() or evidence.rounds.is_empty():
-        return [Skipped("no kernel log joined with a capture")]
-    marks = (_ce_finding(row) for row in _ce(evidence, joined).iter_rows(named=True))
-    windows = (_cwnd_finding(row) for row in _cwnd(evidence, joined).iter_rows(named=True))
-    return [*marks, *windows]
+        return [Skipped("no log of a sender whose feedback the capture shows")]
+    in_kernel = set(evidence.kernel["flow"].unique())
+
+    def who(row: dict[str, Any]) -> str:
+        return KERNEL if row["flow"] in in_kernel else PROGRAM
+
+    marks = _ce(evidence, joined).to_dicts()
+    windows = _cwnd(evidence, joined).to_dicts()
+    return [
+        *(_ce_finding(row, who(row)) for row in marks),
+        *(_cwnd_finding(row, who(row)) for row in windows),
+    ]
 
 
 def _ce(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
@@ -145,25 +163,26 @@ def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _ce_finding(row: dict[str, Any]) -> Finding:
+def _ce_finding(row: dict[str, Any], who: str) -> Finding:
     low, high = row["low"], row["high"]
     bounds = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return Finding(
         Severity.NOTICE,
         Confidence.MEDIUM,
-        f"Kernel and packets disagree on CE: delivered_ce grew by {row['delivered_ce']:,}, but the "
+        f"{who} and packets disagree on CE: delivered_ce grew by {row['delivered_ce']:,}, but the "
         f"feedback on the wire in the same time allows {bounds}.",
         "Rule out a log of another run, and packets that the capture dropped.",
         **direction_of(row),
         measures=(Measure("delivered_ce", row["delivered_ce"], "packet", bounds),),
+        headline=HEADLINES[who],
     )
 
 
-def _cwnd_finding(row: dict[str, Any]) -> Finding:
+def _cwnd_finding(row: dict[str, Any], who: str) -> Finding:
     return Finding(
         Severity.NOTICE,
         Confidence.LOW,
-        f"Kernel and packets disagree on the window: the median of snd_cwnd is "
+        f"{who} and packets disagree on the window: the median of snd_cwnd is "
         f"{count(round(row['snd_cwnd']), 'packet')}, that of the packets in flight "
         f"{row['inflight_max_packets']:,.0f}.",
         "Rule out a log of another run, then look at what else limits the sender.",
@@ -173,7 +192,8 @@ def _cwnd_finding(row: dict[str, Any]) -> Finding:
                 "median difference", row["error"], "share", f"at most {100 * CWND_ERROR:.0f} %"
             ),
         ),
+        headline=HEADLINES[who],
     )
 
 
-RULE = Rule.of(__name__, __doc__, check, "Kernel and packets disagree")
+RULE = Rule.of(__name__, __doc__, check, *HEADLINES.values())

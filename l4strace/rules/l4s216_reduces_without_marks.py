@@ -12,9 +12,12 @@ heavy marks the window goes on falling for tens of round trips, and the link sta
 
 Evidence
 --------
-`udp_kernel.frac_cwnd`, `delivered_ce`, `lost_packets`, `srtt_us` and `alpha`: qlog of a sender that
-states alpha. Other controllers, as BBR, may reduce by what they measure of rate and delay; a window
-in whole packets, or one that is a rate times an RTT (UDP Prague), moves without a reduction.
+`udp_kernel.frac_cwnd`, `delivered_ce`, `lost_packets`, `srtt_us` and `alpha` of a qlog that states
+alpha; `snd_cwnd`, `rs_rtt_us` and `cc` of UDP Prague's log (-v), whose window in whole packets
+falls by nothing else. Not judged are its reports (-j), which are further apart than two round
+trips, its log with block acknowledgements, which states no RTT, and its flows with an RTT up to
+2 ms, whose window is a rate times the RTT. Other controllers may reduce by what they measure of
+rate and delay (BBR, SCReAM).
 
 When it is wrong
 ----------------
@@ -49,10 +52,13 @@ eye."""
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each logged direction with reductions that nothing explains."""
-    scalable = evidence.udp_kernel.filter(pl.col("alpha").is_not_null()).select(KEY).unique()
+    scalable = logged.prague(evidence)
     if scalable.is_empty():
-        return [Skipped("no log of a user-space sender with alpha")]
-    made = logged.reductions(evidence).join(scalable, on=KEY, how="semi")
+        return [Skipped("no log of a Prague sender in user space")]
+    shown = scalable.join(logged.windows(evidence), on=KEY, how="semi")
+    if shown.is_empty():
+        return [Skipped("the log of the sender does not show each change of its window")]
+    made = logged.reductions(evidence).join(shown, on=KEY, how="semi")
     unexplained = pl.col("cause").is_null()
     counted = made.group_by(KEY, maintain_order=True).agg(
         made=pl.len(),

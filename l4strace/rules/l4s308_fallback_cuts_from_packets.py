@@ -11,8 +11,8 @@ far better. Then whether that law suits the bottleneck that the packets show and
 correct thresholds give, replayed from packets. Directions with a recorded score are left to the
 other L4S3xx rules.
 
-Of senders over UDP their own log (qlog) shows the reductions: those that are nearer to the floor
-than to alpha/2 are classic ones.
+Of senders over UDP their own log shows the reductions (qlog, UDP Prague's `-v`): those that are
+nearer to the floor than to alpha/2 are classic ones.
 
 Why it matters
 --------------
@@ -27,7 +27,9 @@ bounds `score_fixed_lo` and `score_fixed_hi`, `mdev_us` and `depth_us`, replayed
 `bottlenecks.kind`, `confidence`, `marking_delay_us` and `serialisation_us`; `noise.jitter_us`;
 `phases.capacity_shown`; `directions.data_ect1` (which sender requests L4S); `coexistence`;
 `kernel.classic_ecn` and `event` (which directions have a recorded score, or a build without one).
-Of senders over UDP `udp_kernel.frac_cwnd`, `delivered_ce`, `delivered` and `lost_packets`.
+Of senders over UDP `udp_kernel.frac_cwnd` or `snd_cwnd`, `delivered_ce`, `delivered`,
+`lost_packets` and the RTT. SCReAM's log is left out: it counts no losses, and SCReAM reduces by
+queue delay as well.
 
 When it is wrong
 ----------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import lzma
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,13 @@ import polars as pl
 import pytest
 
 from l4strace import pipeline
-from l4strace.derive.senders import sender_logs
+from l4strace.derive.senders import logged, sender_logs
 from l4strace.evidence import Capture, over_udp
 from l4strace.model import Finding
 from l4strace.rules import l4s009_kernel_log_not_joined as not_joined
 from l4strace.rules import l4s115_ecn_validation_failed as l4s115
+from l4strace.rules import l4s208_kernel_packets_disagree as l4s208
+from l4strace.rules import l4s216_reduces_without_marks as l4s216
 from tests.support.ends import findings
 
 LOGS = {
@@ -124,3 +128,45 @@ def test_a_failed_validation_has_its_reason_from_the_log(
     assert """Its log: failed ("ACK doesn't contain ECN marks").""" in found.message
     assert found.message.endswith("The path clears ECT (L4S104).") is (ends == ("a", "b"))
     assert judged("qg1") == []
+
+
+@pytest.mark.parametrize(("run", "made"), [("up1", 12), ("mixup", 57), ("mixreno", 38)])
+def test_marks_explain_each_reduction_of_udp_prague(shared_data: Path, run: str, made: int) -> None:
+    seen = pipeline.derive(
+        read(shared_data / "user-space" / run, "a.pcap.xz", f"{run}-send.log.xz")
+    )
+    assert logged.reductions(seen)["cause"].to_list() == ["ce"] * made
+    assert findings(l4s216.RULE, seen) == findings(l4s208.RULE, seen) == []
+
+
+def test_a_log_without_its_marks_disagrees_with_the_packets(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    """The same reductions then have no cause."""
+    folder = shared_data / "user-space" / "up1"
+    text = lzma.decompress((folder / "up1-send.log.xz").read_bytes()).decode()
+    fed_back = r"^(NORMAL_ACK_r: (?:-?\d+, ){7})\d+,"
+    (tmp_path / "log").write_text(re.sub(fed_back, r"\g<1>0,", text, flags=re.MULTILINE))
+    seen = pipeline.derive(pipeline.read([str(folder / "a.pcap.xz"), str(tmp_path / "log")]))
+    (idle,) = findings(l4s216.RULE, seen)
+    assert "12 of 12 reductions of the window" in idle.message
+    (counted,) = findings(l4s208.RULE, seen)
+    assert "delivered_ce grew by 0, but the feedback" in counted.message
+
+
+@pytest.mark.parametrize(("part", "fires"), [(1, 0), (4, 1)])
+def test_marks_in_the_log_of_scream_are_those_of_its_feedback(
+    shared_data: Path, tmp_path: Path, part: int, fires: int
+) -> None:
+    """Once with one of four."""
+    folder = shared_data / "user-space" / "sc1"
+    lines = lzma.decompress((folder / "sc1.csv.xz").read_bytes()).decode().splitlines()
+    rows = [line.split(",") for line in lines]
+    marked = [row for row in rows if row[10:11] == ["1212"]]
+    for row in marked:
+        row[10] = "0"
+    for row in marked[::part]:
+        row[10] = "1212"
+    (tmp_path / "log").write_text("\n".join(map(",".join, rows)))
+    seen = pipeline.derive(pipeline.read([str(folder / "a.pcap.xz"), str(tmp_path / "log")]))
+    assert len(findings(l4s208.RULE, seen)) == fires

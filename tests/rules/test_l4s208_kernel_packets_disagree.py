@@ -1,8 +1,11 @@
 """Kernel counters against the wire."""
 
+from dataclasses import replace
+
+import polars as pl
 import pytest
 
-from l4strace.rules.l4s208_kernel_packets_disagree import check
+from l4strace.rules.l4s208_kernel_packets_disagree import RULE, check
 from tests.support.frames import evidence, frame, rounds, stack
 from tests.support.scenes import FLOWS, log
 
@@ -47,3 +50,26 @@ def test_silent_when_they_agree_or_pacing_keeps_the_window_open() -> None:
 
 def test_silent_on_a_handful_of_samples() -> None:
     assert check(scene(count=5, delivered_ce=1000)) == []
+
+
+@pytest.mark.parametrize(("marks", "fires"), [(1, 0), (2, 1)])
+def test_fires_on_the_log_of_a_sender_over_udp_and_is_silent_on_its_twin(
+    marks: int, fires: int
+) -> None:
+    kernel = scene(marks, marks)
+    udp = replace(
+        kernel,
+        flows=FLOWS.with_columns(transport=pl.lit("udp-prague")),
+        kernel=kernel.kernel.clear(),
+        udp_kernel=kernel.kernel,
+    )
+    found = check(udp)
+    assert [one.message.split(" on CE")[0] for one in found] == [
+        "The sender's log and packets disagree"
+    ] * fires
+    assert {one.headline for one in found} <= set(RULE.headlines)
+
+
+def test_a_log_without_feedback_in_clear_is_not_judged() -> None:
+    (why,) = check(evidence(udp_flows=FLOWS, udp_kernel=log()))
+    assert why.reason == "no log of a sender whose feedback the capture shows"

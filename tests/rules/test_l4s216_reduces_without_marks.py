@@ -2,7 +2,7 @@
 
 from l4strace.model import Finding, Skipped
 from l4strace.rules.l4s216_reduces_without_marks import check
-from tests.support.sender_logs import marks, saw, scene
+from tests.support.sender_logs import marks, saw, scene, whole
 
 
 def test_fires_on_reductions_that_nothing_explains() -> None:
@@ -17,6 +17,19 @@ def test_silent_on_few_and_on_those_after_marks() -> None:
 
 
 def test_senders_that_state_no_alpha_may_have_other_reasons() -> None:
-    assert check(scene(saw(9, 0.1), alpha=None)) == [
-        Skipped("no log of a user-space sender with alpha")
+    assert check(scene(saw(9, 0.1), alpha=None, cc="bbr")) == [
+        Skipped("no log of a Prague sender in user space")
+    ]
+
+
+def test_fires_on_the_log_of_udp_prague_too_and_is_silent_on_its_twin() -> None:
+    (found,) = check(whole(saw(6, 0.1)))
+    assert isinstance(found, Finding)
+    assert "6 of 6 reductions of the window" in found.message
+    assert check(whole(saw(6, 0.1), marks(6))) == []
+
+
+def test_a_log_that_shows_no_single_reduction_is_not_judged() -> None:
+    assert check(whole(saw(9, 0.1), rtt_ms=1)) == [
+        Skipped("the log of the sender does not show each change of its window")
     ]

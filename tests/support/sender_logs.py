@@ -1,5 +1,6 @@
 """The log of a sender over UDP in tables: its window and its counts."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,6 +35,21 @@ def scene(
             **(plain | columns),
         ),
     )
+
+
+def whole(
+    windows: Sequence[float], ce: Sequence[int] | int = 0, *, rtt_ms: int = RTT, **columns: Any
+) -> Evidence:
+    """The same as UDP Prague's log has it: windows in whole packets, no alpha, RTT of packets."""
+    plain = {
+        "cc": "prague",
+        "frac_cwnd": None,
+        "snd_cwnd": [math.ceil(window) for window in windows],
+        "alpha": None,
+        "srtt_us": None,
+        "rs_rtt_us": 1000 * rtt_ms,
+    }
+    return scene(windows, ce, **(plain | columns))
 
 
 def saw(of: int, fraction: float) -> list[float]:

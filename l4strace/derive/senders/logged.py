@@ -10,22 +10,31 @@ import polars as pl
 from l4strace.evidence import Capture, kept
 from l4strace.prague.constants import FRAC_CWND_UNIT, GAIN_SHIFT, TARGET_RTT_US
 from l4strace.schema.keys import KEY
+from l4strace.schema.words import PRAGUE
 
 ROUNDS_BACK, ROUNDS_AHEAD = 2, 1
 """Round trips before and after a reduction in which marks or losses explain it: those of a round
 act at its end, and a log may state them behind the window."""
 
+RATE_RTT_US = 2000
+"""RTT up to which UDP Prague controls its rate: its window moves with the RTT (prague_cc.cpp)."""
+
+SRTT_GAIN = 1 / 8
+"""Gain of the smoothed RTT in UDP Prague, which its log does not state (prague_cc.cpp)."""
+
 
 @kept
 def reductions(capture: Capture) -> pl.DataFrame:
-    """One row per reduction: KEY, `ts_ns`, `packets`, `fraction`, `cause`, `half_alpha`.
+    """One row per reduction: KEY, `ts_ns`, `packets`, `fraction`, its least, `cause`, `half_alpha`.
 
-    `packets` is the window before it; `cause` is `loss`, `ce` or null where the log shows neither.
-    `half_alpha` is the most that any law of alpha/2 asks for: alpha from 1.
+    `packets` is the window before it, `least` the smallest fraction that whole packets allow;
+    `cause` is `loss`, `ce` or null where the log shows neither. `half_alpha` is the most that any
+    law of alpha/2 asks for: alpha from 1.
     """
-    samples = _windows(capture.udp_kernel)
+    samples = windows(capture)
     falls = samples.filter(pl.col("window") < pl.col("packets")).with_columns(
         fraction=1 - pl.col("window") / pl.col("packets"),
+        least=1 - pl.col("window") / (pl.col("packets") - pl.col("rounded")),
         back_ns=pl.col("ts_ns") - ROUNDS_BACK * pl.col("rtt_ns"),
         ahead_ns=pl.col("ts_ns") + ROUNDS_AHEAD * pl.col("rtt_ns"),
     )
@@ -45,32 +54,97 @@ def reductions(capture: Capture) -> pl.DataFrame:
         falls.with_columns(cause=cause)
         .sort("ts_ns")
         .join_asof(alphas, on="ts_ns", by=list(KEY), check_sortedness=False)
-        .select(*KEY, "ts_ns", "packets", "fraction", "cause", "half_alpha")
+        .select(*KEY, "ts_ns", "packets", "fraction", "least", "cause", "half_alpha")
         .sort(*KEY, "ts_ns")
     )
 
 
-def _windows(kernel: pl.DataFrame) -> pl.DataFrame:
+def responses(capture: Capture, counter: str) -> pl.DataFrame:
+    """What Prague senders made of their window where `ce` or `lost` of their log grew.
+
+    KEY, `ts_ns`, `round` (its number by the RTT), `cwnd_before`, `cwnd_after`, `fraction`, and
+    `fraction_hi` where whole packets allow more. A log that ends within two round trips shows none.
+    """
+    samples = windows(capture).join(prague(capture), on=KEY, how="semi", maintain_order="left")
+    later = samples.select(*KEY, "ts_ns", "window")
+    found = samples.filter(pl.col(counter) > pl.col(counter).shift().over(KEY))
+    for rounds in (1, 2):
+        edge = f"after_{rounds}_ns"
+        found = (
+            found.with_columns((pl.col("ts_ns") + rounds * pl.col("rtt_ns")).alias(edge))
+            .sort(edge)
+            .join_asof(
+                later.rename({"window": f"after_{rounds}", "ts_ns": edge}),
+                on=edge,
+                by=list(KEY),
+                check_sortedness=False,
+            )
+        )
+    before, after = pl.col("packets"), pl.min_horizontal("window", "after_1", "after_2")
+    last = samples.group_by(KEY).agg(last_ns=pl.col("ts_ns").max())
+    return (
+        found.join(last, on=KEY)
+        .filter(pl.col("after_2_ns") <= pl.col("last_ns"))
+        .select(
+            *KEY,
+            "ts_ns",
+            round=pl.col("ts_ns") // pl.col("rtt_ns"),
+            cwnd_before=before,
+            cwnd_after=after,
+            fraction=(1 - after / before).clip(0, 1),
+            fraction_hi=(1 - (after - pl.col("rounded")) / before).clip(0, 1),
+        )
+        .sort(*KEY, "ts_ns")
+    )
+
+
+@kept
+def prague(capture: Capture) -> pl.DataFrame:
+    """Directions of logs, by KEY, whose sender is Prague or states an alpha as it does."""
+    by_name = pl.col("alpha").is_not_null() | pl.col("cc").is_in(PRAGUE)
+    known = capture.udp_kernel.filter(pl.col("flow").is_not_null(), by_name)
+    return known.select(KEY).unique(maintain_order=True)
+
+
+@kept
+def windows(capture: Capture) -> pl.DataFrame:
     """Samples by time: `window` and that before it (`packets`), `ce`, `lost` and `rtt_ns` so far.
 
-    Only logs that state the window in bytes and count marks: whole packets hide small reductions.
+    Only logs that count marks and state the window in bytes, or in whole packets (`rounded`) that
+    UDP Prague sends: its window does not fall by itself. Samples that are further apart than the
+    causes of a reduction reach back, as those of its reports (`-j`), do not show single reductions.
     """
-    window = pl.col("frac_cwnd") / FRAC_CWND_UNIT
+    states = ["delivered", "delivered_ce", "lost_packets", "rs_rtt_us"]
+    known = capture.udp_kernel.filter(pl.col("flow").is_not_null())
+    whole = pl.col("frac_cwnd").is_null() & pl.col("cc").is_in(PRAGUE)
+    so_far = known.sort("ts_ns", maintain_order=True).with_columns(
+        pl.when(whole).then(pl.col(name).forward_fill().over(KEY)).otherwise(name).alias(name)
+        for name in states
+    )
+    smooth_us = pl.col("rs_rtt_us").ewm_mean(alpha=SRTT_GAIN, adjust=False, ignore_nulls=True)
+    rtt_us = pl.coalesce("srtt_us", pl.when(whole).then(smooth_us.over(KEY)))
     # A message on alpha may be written before the new window, and timed after it.
-    known = kernel.filter(
-        pl.col("flow").is_not_null(), pl.col("frac_cwnd") > 0, pl.col("event") == "poll"
+    counted = (
+        so_far.with_columns(rtt_us=rtt_us)
+        .filter(pl.col("event") == "poll")
+        .select(
+            *KEY,
+            "ts_ns",
+            "delivered",
+            window=pl.when(whole & (pl.col("rtt_us") > RATE_RTT_US))
+            .then(pl.col("snd_cwnd").cast(pl.Float64))
+            .otherwise(pl.col("frac_cwnd") / FRAC_CWND_UNIT),
+            rounded=whole.fill_null(False).cast(pl.Int8),
+            ce=pl.col("delivered_ce"),
+            lost=pl.col("lost_packets").fill_null(0),
+            rtt_ns=(pl.col("rtt_us") * 1000).cast(pl.Int64),
+        )
     )
-    counted = known.select(
-        *KEY,
-        "ts_ns",
-        "delivered",
-        window=window,
-        packets=window.shift().over(KEY),
-        ce=pl.col("delivered_ce"),
-        lost=pl.col("lost_packets").fill_null(0),
-        rtt_ns=(pl.col("srtt_us") * 1000).cast(pl.Int64),
+    stated = counted.filter(pl.col("window") > 0).with_columns(
+        packets=pl.col("window").shift().over(KEY), since_ns=pl.col("ts_ns").diff().over(KEY)
     )
-    return counted.drop_nulls(["ce", "packets", "rtt_ns"]).sort("ts_ns", maintain_order=True)
+    near = pl.col("since_ns") <= ROUNDS_BACK * pl.col("rtt_ns")
+    return stated.drop_nulls(["ce", "packets", "rtt_ns"]).filter(near).drop("since_ns")
 
 
 def _alphas(samples: pl.DataFrame) -> pl.DataFrame:

@@ -26,14 +26,14 @@ def findings(evidence: Evidence, headline: str) -> list[Finding]:
         .group_by(KEY, maintain_order=True)
         .agg(
             pl.len().alias("samples"),
-            pl.col("fraction", "half_alpha").median(),
+            pl.col("fraction", "least", "half_alpha").median(),
             pl.col("ts_ns").min().alias("first_ns"),
             pl.col("ts_ns").max().alias("last_ns"),
         )
         .filter(
             pl.col("samples") >= MIN_LAW_ROUNDS,
             # As for `deep` of table `laws`.
-            pl.col("fraction") >= (pl.col("half_alpha") + CUT_FLOOR) / 2,
+            pl.col("least") >= (pl.col("half_alpha") + CUT_FLOOR) / 2,
         )
     )
     return [_finding(headline, row) for row in rows.iter_rows(named=True)]

@@ -3,7 +3,7 @@
 from l4strace.derive.senders import logged
 from l4strace.evidence import Evidence
 from tests.support.frames import evidence
-from tests.support.sender_logs import marks, saw, scene
+from tests.support.sender_logs import RTT, marks, saw, scene, whole
 
 
 def causes(of: Evidence) -> list[str | None]:
@@ -28,3 +28,29 @@ def test_alpha_is_the_most_that_any_law_makes_of_the_marks() -> None:
     assert found[0] > 0.2
     # One of 200 packets: alpha comes near to its share.
     assert found[-1] < 0.01
+
+
+def test_windows_in_whole_packets_bound_a_reduction() -> None:
+    """UDP Prague's: from 20 packets, which may be little more than 19, to 15."""
+    found = logged.reductions(whole(saw(2, 0.25), marks(2)))
+    assert found["cause"].to_list() == ["ce", "ce"]
+    assert found["fraction"].to_list() == [0.25, 0.25]
+    assert found["least"].to_list() == [1 - 15 / 19] * 2
+
+
+def test_a_window_in_bytes_has_no_bounds() -> None:
+    found = logged.reductions(scene(saw(2, 0.25)))
+    assert found["least"].to_list() == found["fraction"].to_list()
+
+
+def test_a_window_that_moves_with_the_rtt_shows_no_reduction() -> None:
+    """UDP Prague's up to 2 ms, and that of senders that are not Prague."""
+    close = saw(2, 0.25)
+    assert causes(whole(close, rtt_ms=2)) == []
+    assert causes(whole(close, cc="scream")) == []
+
+
+def test_reports_that_are_far_apart_show_no_single_reduction() -> None:
+    assert len(causes(whole(saw(2, 0.25), rtt_ms=RTT // 2))) == 2
+    assert causes(whole(saw(2, 0.25), rtt_ms=RTT // 2 - 1)) == []
+    assert causes(scene(saw(2, 0.25), srtt_us=1000.0 * (RTT // 2 - 1))) == []
