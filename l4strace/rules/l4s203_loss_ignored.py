@@ -2,7 +2,9 @@
 
 What it checks
 --------------
-Whether the data in flight falls by at least a tenth in the two rounds after retransmissions.
+Whether the data in flight falls by at least a tenth in the two rounds after retransmissions; of UDP
+Prague in those after losses that its receiver reports. Where the log of a Prague sender over UDP
+(qlog, UDP Prague's -v) shows window and losses, these count.
 
 Why it matters
 --------------
@@ -15,7 +17,8 @@ Evidence
 `bottlenecks.idle_loss`, `noise.late_share` and, with both ends, `paths.lost`: packets that arrive
 late are retransmitted too, and the sender that notices undoes its reduction. Only SACK shows late
 packets, so `directions.options_cut` of the ACKs counts. `directions.cc` names a
-sender whose law explains it.
+sender whose law explains it. Of logs over UDP `kernel.lost_packets`, `frac_cwnd`
+and `snd_cwnd`.
 
 When it is wrong
 ----------------
@@ -23,8 +26,8 @@ Losses at the end of a transfer, after which there is nothing to send. Direction
 retransmissions may be needless (reordering, losses without a queue, which one capture cannot
 distinguish from it, or a snaplen that cuts SACK off) are left out. Rounds with fewer than 8 packets
 in flight are left out. BBR sends at the rate that it measured and reduces only after heavy loss:
-where a log or a host file names it, this is a notice. Senders over UDP have other laws and are not
-judged.
+where a log or a host file names it, this is a notice. Media over RTP is not judged: not its window
+but the rate of the media may set what is in flight, and SCReAM's log counts no losses.
 
 What to do
 ----------
@@ -41,6 +44,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.derive.noise import REORDERED
+from l4strace.derive.senders import logged
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.l4s201_ece_ignored import MAJORITY, MIN_WINDOW
@@ -72,6 +76,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         & (pl.col("origin") == "packets")
         & (pl.col("cwnd_before") >= MIN_WINDOW)
     )
+    by_log = logged.responses(evidence, "lost").filter(pl.col("cwnd_before") >= MIN_WINDOW)
+    cuts = _with_logged(cuts, by_log)
     gap = (pl.col("round") - pl.col("round").shift()).over(subjects.KEY)
     episode = (gap > RECOVERY_ROUNDS).fill_null(True).cast(pl.Int64).cum_sum().over(subjects.KEY)
     episodes = (
@@ -91,10 +97,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
         .filter((pl.col("episodes") >= MIN_EPISODES) & (pl.col("ignored") >= MAJORITY))
     )
-    unknown = datagrams.unknown_law(evidence)
+    unknown = datagrams.media(evidence)
     if ignored.is_empty():
         return [*unknown]
-    needless = _needless(evidence)
+    # What its own log counts as lost the sender took for lost, whatever the path did.
+    needless = pl.concat(
+        [_late(evidence), _needless(evidence).join(by_log, on=subjects.DIRECTION, how="anti")]
+    )
     unsure = ignored.join(needless, on=subjects.DIRECTION, how="semi")
     results: list[Finding | Skipped] = [
         _finding(row, subjects.control(evidence, row["flow"], row["forward"]))
@@ -106,9 +115,24 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return clocks.measurable(evidence, [*results, *unknown])
 
 
-def _needless(evidence: Evidence) -> pl.DataFrame:
-    """Directions whose retransmissions need not mean loss."""
+def _with_logged(cuts: pl.DataFrame, by_log: pl.DataFrame) -> pl.DataFrame:
+    """Episodes as packets show them, and in their place as the sender's own log does."""
+    if by_log.is_empty():
+        return cuts
+    names = (*subjects.KEY, "round", "ts_ns", "fraction", "fraction_hi")
+    others = cuts.join(by_log, on=subjects.DIRECTION, how="anti").select(names)
+    own = by_log.select(names).cast({name: others.schema[name] for name in names})
+    return pl.concat([others, own])
+
+
+def _late(evidence: Evidence) -> pl.DataFrame:
+    """Directions that are reordered."""
     late = subjects.noise(evidence).filter(pl.col("late_share") >= REORDERED)
+    return late.select(subjects.DIRECTION)
+
+
+def _needless(evidence: Evidence) -> pl.DataFrame:
+    """Directions whose retransmissions need not mean loss for other reasons."""
     near = subjects.once(evidence, evidence.bottlenecks)
     idle = near.filter(pl.col("idle_loss"))
     lost = near.join(subjects.lost_between(evidence), on=subjects.DIRECTION, how="inner")
@@ -116,7 +140,7 @@ def _needless(evidence: Evidence) -> pl.DataFrame:
     # Options of the flow's other direction: that is where the ACKs travel.
     cut = evidence.directions.filter(pl.col("options_cut") > 0).with_columns(~pl.col("forward"))
     blind = cut.join(near, on=subjects.KEY, how="semi")
-    kinds = (late, idle, found, blind)
+    kinds = (idle, found, blind)
     return pl.concat([rows.select(subjects.DIRECTION) for rows in kinds]).unique()
 
 

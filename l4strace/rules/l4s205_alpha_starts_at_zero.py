@@ -4,26 +4,32 @@ What it checks
 --------------
 With a kernel log: whether alpha was near 0 at the first reduction at CE and the window hardly
 changed. Without one: whether the data in flight of an ECT(1) sender went on growing as in slow
-start for two rounds after the first mark.
+start for two rounds after the first mark. Over UDP: whether the window of a Prague sender, as its
+log (qlog, UDP Prague's -v) or UDP Prague's data in flight shows it, fell by less than a tenth in
+the two round trips after the first mark.
 
 Why it matters
 --------------
 With alpha at 0 the reduction, alpha/2, is nothing. Slow start goes on past the first marks and the
-queue fills.
+queue fills. UDP Prague, whose alpha starts at 0, has no slow start: it grows on more slowly, and
+this is a notice.
 
 Evidence
 --------
 `cuts.alpha`, `fraction` and `cwnd_before` of the kernel's first row of cause CE;
 `kernel.delivered_ce` (whether the log shows the first mark); `rounds.inflight_max_packets` and
-`ce_best`; `flows.handshake`; `directions.data_ect1` (which sender requests L4S).
+`ce_best`; `flows.handshake`; `directions.data_ect1` (which sender requests L4S). Over UDP
+`rounds.limited_by` and `directions.from_start`; of logs `kernel.delivered_ce`, `frac_cwnd` and
+`snd_cwnd` of senders with `alpha`, or with Prague as `cc`.
 
 When it is wrong
 ----------------
 Builds that start at 0 and halve the window at the first mark are correct and not reported; they too
 lose the halving when the first ACK with a mark also acknowledges unmarked packets: slow start then
 overwrites it (prague_update_cwnd). Logs and captures that start in the middle are left out. From
-packets alone other causes of a late response look the same, hence medium confidence. Senders over
-UDP have other laws and are not judged.
+packets alone other causes of a late response look the same, hence medium confidence. Media over
+RTP is not judged: not its window but the rate of the media may set what is in flight, and SCReAM's
+log does not show which of the two a mark changed.
 
 What to do
 ----------
@@ -32,14 +38,16 @@ Use a build that starts alpha at its maximum, or that halves the window at the f
 
 References
 ----------
-tsvwg L4S issue 17; tcp_prague.c, prague_init; heistp/sce-l4s-bakeoff README, update of 2019-11-11
+tsvwg L4S issue 17; tcp_prague.c, prague_init; prague_cc.cpp (UDP Prague); heistp/sce-l4s-bakeoff
+README, update of 2019-11-11
 """
 
 from typing import Any
 
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.derive.senders import logged
+from l4strace.evidence import Evidence, over_udp
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import datagrams, subjects
 from l4strace.schema.keys import of_round
@@ -69,10 +77,14 @@ KERNEL_WINDOW = 8
 """Smallest window where the kernel recorded it, in packets: half of it is four packets. By eye."""
 
 
+BY_WINDOW = ("cwnd", "feedback")
+"""Rounds of UDP Prague (`rounds.limited_by`) whose data in flight is its window."""
+
+
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose first mark was followed by no reduction."""
     kernel = _from_kernel(evidence)
-    logged = {(row["flow"], row["forward"]) for row in kernel}
+    shown = [(row["flow"], row["forward"]) for row in kernel]
     results: list[Finding | Skipped] = [
         _kernel_finding(evidence, row)
         for row in kernel
@@ -81,10 +93,17 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         and row["fraction"] < NO_CUT
         and row["cwnd_before"] >= KERNEL_WINDOW
     ]
-    for row in _from_packets(evidence).iter_rows(named=True):
-        if (row["flow"], row["forward"]) not in logged:
-            results.append(_packet_finding(row))
-    return results + datagrams.unknown_law(evidence)
+    by_log = _from_logs(evidence)
+    shown += [(row["flow"], row["forward"]) for row in by_log]
+    results += [_log_finding(row) for row in by_log if row["fraction_hi"] < NO_CUT]
+    for rows, severity in (
+        (_from_packets(evidence), Severity.WARNING),
+        (_over_udp(evidence), Severity.NOTICE),
+    ):
+        for row in rows.iter_rows(named=True):
+            if (row["flow"], row["forward"]) not in shown:
+                results.append(_packet_finding(row, severity))
+    return results + datagrams.media(evidence)
 
 
 def _from_kernel(evidence: Evidence) -> list[dict[str, Any]]:
@@ -96,6 +115,15 @@ def _from_kernel(evidence: Evidence) -> list[dict[str, Any]]:
     late = seen.filter(pl.col("delivered_ce") > 1)
     whole = first.join(late, on=subjects.DIRECTION, how="anti", maintain_order="left")
     return list(whole.iter_rows(named=True))
+
+
+def _from_logs(evidence: Evidence) -> list[dict[str, Any]]:
+    """What each Prague sender in user space made of its first mark, where its log begins before."""
+    counted = logged.windows(evidence).group_by(subjects.KEY).agg(pl.col("ce").min())
+    whole = counted.filter(pl.col("ce") == 0)
+    marked = logged.responses(evidence, "ce").join(whole, on=subjects.KEY, how="semi")
+    first = marked.sort("ts_ns").unique(subjects.DIRECTION, keep="first", maintain_order=True)
+    return first.filter(pl.col("cwnd_before") >= KERNEL_WINDOW).to_dicts()
 
 
 def _from_packets(evidence: Evidence) -> pl.DataFrame:
@@ -113,18 +141,41 @@ def _from_packets(evidence: Evidence) -> pl.DataFrame:
     begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
     senders = subjects.scalable(evidence).join(begun, on=["source", "flow"], how="semi")
     marked = marked.select(subjects.KEY).unique().join(senders, on=subjects.KEY, how="semi")
-    rounds = needed.join(marked, on=subjects.KEY, how="semi")
-    later = rounds.sort(*subjects.KEY, "round").with_columns(
-        of_round(+LATE_ROUNDS, flight).alias("later"),
-        of_round(-LATE_ROUNDS, flight).alias("earlier"),
-    )
-    first = later.filter(pl.col("ce_best") > 0).unique(
-        subjects.KEY, keep="first", maintain_order=True
-    )
+    first = _first_marked(needed.join(marked, on=subjects.KEY, how="semi"))
     return first.filter(
         (pl.col("later") >= NO_REDUCTION_GROWTH * flight)
         & (flight >= MIN_WINDOW)
         & (flight >= DOUBLING * pl.col("earlier"))
+    )
+
+
+def _first_marked(rounds: pl.DataFrame) -> pl.DataFrame:
+    """The first round with marks of each direction; in flight some rounds `later` and `earlier`."""
+    flight = pl.col("inflight_max_packets")
+    later = rounds.sort(*subjects.KEY, "round").with_columns(
+        of_round(+LATE_ROUNDS, flight).alias("later"),
+        of_round(-LATE_ROUNDS, flight).alias("earlier"),
+    )
+    marked = later.filter(pl.col("ce_best") > 0)
+    return marked.unique(subjects.KEY, keep="first", maintain_order=True)
+
+
+def _over_udp(evidence: Evidence) -> pl.DataFrame:
+    """Directions of UDP Prague whose data in flight, their window, did not fall after their marks.
+
+    It has no slow start: the window need not grow.
+    """
+    flows = over_udp(evidence).filter(transport="udp-prague").select("source", "flow")
+    senders = subjects.scalable(evidence).join(flows, on=["source", "flow"], how="semi")
+    if senders.is_empty():
+        return senders
+    begun = evidence.directions.filter("from_start").join(senders, on=subjects.KEY, how="semi")
+    first = _first_marked(evidence.rounds.join(begun, on=subjects.KEY, how="semi"))
+    flight = pl.col("inflight_max_packets")
+    return first.filter(
+        pl.col("limited_by").is_in(BY_WINDOW),
+        flight >= KERNEL_WINDOW,
+        pl.col("later") >= (1 - NO_CUT) * flight,
     )
 
 
@@ -151,9 +202,27 @@ def _shrank(fraction: float) -> str:
     return "did not shrink" if percent == "0.0" else f"shrank by only {percent} %"
 
 
-def _packet_finding(row: dict[str, Any]) -> Finding:
+def _log_finding(row: dict[str, Any]) -> Finding:
+    before, after = row["cwnd_before"], row["cwnd_after"]
     return Finding(
-        Severity.WARNING,
+        Severity.NOTICE,
+        Confidence.HIGH,
+        f"The first CE caused no reduction: the sender's log has a window of {round(before, 1):g} "
+        f"packets before it and at least {round(after, 1):g} in the two round trips after, as with "
+        "an alpha that starts at 0.",
+        ACTION,
+        **direction_of(row),
+        span_ns=(row["ts_ns"], row["ts_ns"]),
+        measures=(
+            Measure("window at the first CE", before, "packet"),
+            Measure("least window after it", after, "packet", "about half"),
+        ),
+    )
+
+
+def _packet_finding(row: dict[str, Any], severity: Severity) -> Finding:
+    return Finding(
+        severity,
         Confidence.MEDIUM,
         f"The first CE caused no reduction: {row['inflight_max_packets']:,} packets were in flight "
         f"in its round and {row['later']:,} two rounds later, as with an alpha that starts at 0.",

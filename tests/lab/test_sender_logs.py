@@ -16,6 +16,8 @@ from l4strace.evidence import Capture, over_udp
 from l4strace.model import Finding
 from l4strace.rules import l4s009_kernel_log_not_joined as not_joined
 from l4strace.rules import l4s115_ecn_validation_failed as l4s115
+from l4strace.rules import l4s203_loss_ignored as l4s203
+from l4strace.rules import l4s205_alpha_starts_at_zero as l4s205
 from l4strace.rules import l4s208_kernel_packets_disagree as l4s208
 from l4strace.rules import l4s216_reduces_without_marks as l4s216
 from tests.support.ends import findings
@@ -170,3 +172,38 @@ def test_marks_in_the_log_of_scream_are_those_of_its_feedback(
     (tmp_path / "log").write_text("\n".join(map(",".join, rows)))
     seen = pipeline.derive(pipeline.read([str(folder / "a.pcap.xz"), str(tmp_path / "log")]))
     assert len(findings(l4s208.RULE, seen)) == fires
+
+
+@pytest.mark.parametrize(
+    ("run", "log", "fires"),
+    [
+        ("up1", "up1-send.log.xz", 1),
+        ("mixreno", "mixreno-send.log.xz", 1),
+        ("pq1", "sq.qlog.xz", 0),
+    ],
+)
+def test_udp_prague_begins_with_alpha_at_0_and_picoquic_halves(
+    shared_data: Path, run: str, log: str, fires: int
+) -> None:
+    """In its log as in its packets (UDP Prague)."""
+    folder = shared_data / "user-space" / run
+    for names in (("a.pcap.xz", log), ("a.pcap.xz",)):
+        assert len(findings(l4s205.RULE, pipeline.derive(read(folder, *names)))) == fires
+
+
+def test_a_log_with_losses_and_no_reduction(shared_data: Path, tmp_path: Path) -> None:
+    """UDP Prague's, with five losses put in before its first mark."""
+    folder = shared_data / "user-space" / "up1"
+    text = lzma.decompress((folder / "up1-send.log.xz").read_bytes()).decode()
+
+    def lossy(line: re.Match[str]) -> str:
+        lost = min(5, max(0, int(line[2]) - 350) // 100)
+        return f"{line[1]}{line[2]}, {line[3]}, {lost},"
+
+    fed_back = re.compile(r"^(NORMAL_ACK_r: (?:\d+, ){6})(\d+), (\d+), 0,", re.MULTILINE)
+    for name, content in (("lossy", fed_back.sub(lossy, text)), ("plain", text)):
+        (tmp_path / name).write_text(content)
+        seen = pipeline.derive(pipeline.read([str(folder / "a.pcap.xz"), str(tmp_path / name)]))
+        found = findings(l4s203.RULE, seen)
+        assert len(found) == (name == "lossy")
+        assert all("in 5 of 5 episodes of loss" in one.message for one in found)

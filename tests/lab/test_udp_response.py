@@ -10,7 +10,7 @@ import pytest
 
 from l4strace import pipeline
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding
+from l4strace.model import Confidence, Finding, Rule
 from l4strace.rules import l4s207_alpha_stuck as alpha_stuck
 from l4strace.rules import l4s216_reduces_without_marks as without_marks
 from l4strace.rules import l4s308_fallback_cuts_from_packets as classic
@@ -54,7 +54,10 @@ def reported(payload: bytearray) -> None:
 
 
 def judged(
-    path: Path, folder: Path, change: Callable[[bytearray], None] = bytearray.copy
+    path: Path,
+    folder: Path,
+    change: Callable[[bytearray], None] = bytearray.copy,
+    rule: Rule = RULE,
 ) -> list[Finding]:
     """What the sender's capture shows, with what ``change`` makes of each payload."""
     data, at = bytearray(lzma.decompress(path.read_bytes())), 24
@@ -66,7 +69,7 @@ def judged(
         at += 16 + held
     (capture := folder / "a.pcap").write_bytes(data)
     read = pipeline.read([str(capture)], companions=False)
-    return findings(RULE, pipeline.derive(read, strict=True))
+    return findings(rule, pipeline.derive(read, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import polars as pl
 
-from l4strace.model import Severity, Skipped
+from l4strace.evidence import Evidence
+from l4strace.model import Finding, Severity, Skipped
 from l4strace.rules.l4s203_loss_ignored import check
+from tests.support import sender_logs
 from tests.support.frames import evidence, frame
 from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, packet_cuts, path_noise
 
@@ -67,3 +69,35 @@ def test_silent_where_the_snaplen_cut_off_what_shows_late_packets() -> None:
     assert isinstance(check(replace(cuts, directions=acks))[0], Skipped)
     whole = acks.with_columns(options_cut=0)
     assert not isinstance(check(replace(cuts, directions=whole))[0], Skipped)
+
+
+def logs(depth: float, **tables: pl.DataFrame) -> Evidence:
+    """UDP Prague's log with four losses, each in the sample that ``sender_logs.saw`` lowers."""
+    windows = [20.0 * (1 - depth * (n % 10 in (8, 9))) for n in range(48)]
+    lost = [(n + 2) // 10 for n in range(48)]
+    return replace(sender_logs.whole(windows, lost_packets=lost), **tables)
+
+
+def test_fires_on_the_log_of_a_sender_over_udp_and_is_silent_on_its_twin() -> None:
+    (found,) = check(logs(0.0))
+    assert isinstance(found, Finding)
+    assert "in 4 of 4 episodes of loss" in found.message
+    assert check(logs(0.5)) == []
+
+
+def test_what_the_log_counts_as_lost_is_not_needless_but_where_packets_are_late() -> None:
+    idle = bottleneck("l4s", losses=20, idle_loss=True)
+    assert isinstance(check(logs(0.0, bottlenecks=idle))[0], Finding)
+    assert isinstance(check(logs(0.0, noise=path_noise(late_share=0.02)))[0], Skipped)
+
+
+def test_the_log_counts_where_both_show_the_losses() -> None:
+    cuts = packet_cuts(10, cause="loss", fraction=0.0, fraction_lo=0.0, fraction_hi=0.04)
+    assert check(logs(0.5, cuts=cuts)) == []
+
+
+def test_media_is_not_judged() -> None:
+    rtp = FLOWS.with_columns(transport=pl.lit("rtp"))
+    (why,) = check(evidence(flows=rtp, directions=DIRECTIONS))
+    assert isinstance(why, Skipped)
+    assert why.reason.endswith("over UDP (RTP): the rate of its media may set what is in flight")

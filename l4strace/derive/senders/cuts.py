@@ -105,10 +105,14 @@ def _with_round(cuts: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
 def _from_packets(capture: Capture) -> pl.DataFrame:
     """Cuts at rounds with marks, ECE or retransmissions, measured by what was in flight.
 
-    Of senders over UDP neither the laws nor a window that shows in flight are those of TCP.
+    Of senders over UDP the laws are not those of TCP. UDP Prague's window shows in flight: its
+    reductions after loss are known.
     """
-    over_tcp = ~pl.col("flow").is_in(over_udp(capture)["flow"].implode())
-    cuts = pl.LazyFrame(measured(capture).cuts()).filter(over_tcp)
+    udp = over_udp(capture)
+    other = pl.col("flow").is_in(udp["flow"].implode())
+    prague = udp.filter(transport="udp-prague")["flow"].implode()
+    after_loss = pl.col("flow").is_in(prague) & (pl.col("cause") == "loss")
+    cuts = pl.LazyFrame(measured(capture).cuts()).filter(~other | after_loss)
     cuts = cuts.with_columns(origin=pl.lit("packets"), slack=REGROWN)
     return _fractions(cuts).collect().pipe(_with_kernel_state, capture.kernel)
 

@@ -62,7 +62,7 @@ def reductions(capture: Capture) -> pl.DataFrame:
 def responses(capture: Capture, counter: str) -> pl.DataFrame:
     """What Prague senders made of their window where `ce` or `lost` of their log grew.
 
-    KEY, `ts_ns`, `round` (its number by the RTT), `cwnd_before`, `cwnd_after`, `fraction`, and
+    KEY, `ts_ns`, `round`, `cwnd_before`, `cwnd_after`, `fraction`, and
     `fraction_hi` where whole packets allow more. A log that ends within two round trips shows none.
     """
     samples = windows(capture).join(prague(capture), on=KEY, how="semi", maintain_order="left")
@@ -88,7 +88,7 @@ def responses(capture: Capture, counter: str) -> pl.DataFrame:
         .select(
             *KEY,
             "ts_ns",
-            round=pl.col("ts_ns") // pl.col("rtt_ns"),
+            "round",
             cwnd_before=before,
             cwnd_after=after,
             fraction=(1 - after / before).clip(0, 1),
@@ -108,7 +108,7 @@ def prague(capture: Capture) -> pl.DataFrame:
 
 @kept
 def windows(capture: Capture) -> pl.DataFrame:
-    """Samples by time: `window` and that before it (`packets`), `ce`, `lost` and `rtt_ns` so far.
+    """Samples by time: `window`, that before it (`packets`), `ce`, `lost`, `rtt_ns` and `round`.
 
     Only logs that count marks and state the window in bytes, or in whole packets (`rounded`) that
     UDP Prague sends: its window does not fall by itself. Samples that are further apart than the
@@ -140,11 +140,14 @@ def windows(capture: Capture) -> pl.DataFrame:
             rtt_ns=(pl.col("rtt_us") * 1000).cast(pl.Int64),
         )
     )
-    stated = counted.filter(pl.col("window") > 0).with_columns(
+    stated = counted.filter(pl.col("window") > 0, pl.col("rtt_ns") > 0).with_columns(
         packets=pl.col("window").shift().over(KEY), since_ns=pl.col("ts_ns").diff().over(KEY)
     )
-    near = pl.col("since_ns") <= ROUNDS_BACK * pl.col("rtt_ns")
-    return stated.drop_nulls(["ce", "packets", "rtt_ns"]).filter(near).drop("since_ns")
+    passed = pl.col("since_ns") / pl.col("rtt_ns")
+    numbered = stated.with_columns(
+        round=passed.fill_null(0).cum_sum().over(KEY).cast(pl.UInt32, strict=False)
+    )
+    return numbered.drop_nulls(["ce", "packets"]).filter(passed <= ROUNDS_BACK).drop("since_ns")
 
 
 def _alphas(samples: pl.DataFrame) -> pl.DataFrame:

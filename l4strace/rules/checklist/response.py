@@ -13,7 +13,7 @@ from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sende
 from l4strace.rules.l4s201_ece_ignored import MIN_WINDOW
 from l4strace.rules.l4s203_loss_ignored import MIN_EPISODES
 from l4strace.rules.support import paths, subjects
-from l4strace.rules.support.datagrams import UNKNOWN_LAW
+from l4strace.rules.support.datagrams import MEDIA_RATE, UNKNOWN_LAW
 from l4strace.schema.words import BOTTLENECKS, CLASSIC_OR_PER_FLOW
 from l4strace.wording.quantities import count, quantity, share
 
@@ -63,8 +63,8 @@ def loss(sender: Sender) -> Answer:
     """The median reduction at losses: as the kernel logged it, else as packets show it."""
     if finding := sender.found("L4S203"):
         return FAIL, finding.message
-    if sender.over_udp:
-        return NOT_SHOWN, f"Not compared: {UNKNOWN_LAW}."
+    if sender.over_udp and sender.handshake["transport"] != "udp-prague":
+        return NOT_SHOWN, f"Not compared: {MEDIA_RATE}."
     own = (pl.col("flow") == sender.flow) & (pl.col("forward") == sender.forward)
     needed = (*subjects.KEY, "cause", "origin", "cwnd_before", "fraction")
     cuts = sender.evidence.cuts.select(needed).filter(own & (pl.col("cause") == "loss"))

@@ -21,6 +21,9 @@ NAMED = 3
 UNKNOWN_LAW = "its sender need not follow TCP Prague's law"
 """Why the response of a flow over UDP is not judged."""
 
+MEDIA_RATE = "the rate of its media may set what is in flight"
+"""Why the window of a flow over RTP is not judged."""
+
 UNREAD = {
     "quic": "QUIC encrypts its feedback",
     "rtp": "no feedback of RTP (RFC 8888) stands in clear",
@@ -135,13 +138,13 @@ def named(evidence: Capture, flow: int) -> str:
     return f"flow {flow} ({_transports(rows)})" if rows.height else f"flow {flow}"
 
 
-def unknown_law(evidence: Evidence) -> list[Skipped]:
-    """That a rule on the response of senders does not judge those over UDP, where it reads one."""
-    read = flows(evidence).filter("reported")
+def media(evidence: Evidence) -> list[Skipped]:
+    """That a rule on windows does not judge media over RTP, where it reads their feedback."""
+    read = flows(evidence).filter(pl.col("transport") == "rtp", pl.col("reported"))
     if read.is_empty():
         return []
     who = f"{count(read.height, 'flow')} over UDP ({_transports(read)})"
-    return [Skipped(f"{who}: {UNKNOWN_LAW}")]
+    return [Skipped(f"{who}: {MEDIA_RATE}")]
 
 
 def judged(capture: Capture) -> int:

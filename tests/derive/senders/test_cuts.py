@@ -106,3 +106,20 @@ def test_a_window_seen_late_has_the_law_that_regrowth_leaves() -> None:
     assert cuts.with_regrowth(late)["law"].to_list() == ["floor"]
     other = cuts.table(capture(kernel=kernel_cut(24, 19.5, alpha=0.02, classic_ecn=17.0)))
     assert cuts.with_regrowth(other)["law"].to_list() == ["none"]
+
+
+@pytest.mark.parametrize(
+    ("transport", "causes"), [("tcp", ["ce", "loss"]), ("udp-prague", ["loss"]), ("rtp", [])]
+)
+def test_over_udp_only_the_window_of_udp_prague_shows(transport: str, causes: list[str]) -> None:
+    """And its law at marks is not that of TCP."""
+    run = capture(
+        flows=frame("flows", transport=transport),
+        directions=frame("directions", data_ect1=1000),
+        rounds=rounds(
+            20,
+            ce_best=[2 * (n == 5) for n in range(20)],
+            retransmits=[int(n == 12) for n in range(20)],
+        ),
+    )
+    assert cuts.table(run)["cause"].to_list() == causes

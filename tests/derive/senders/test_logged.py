@@ -1,5 +1,7 @@
 """Reductions in a log of a user-space sender, and what explains them."""
 
+import pytest
+
 from l4strace.derive.senders import logged
 from l4strace.evidence import Evidence
 from tests.support.frames import evidence
@@ -54,3 +56,36 @@ def test_reports_that_are_far_apart_show_no_single_reduction() -> None:
     assert len(causes(whole(saw(2, 0.25), rtt_ms=RTT // 2))) == 2
     assert causes(whole(saw(2, 0.25), rtt_ms=RTT // 2 - 1)) == []
     assert causes(scene(saw(2, 0.25), srtt_us=1000.0 * (RTT // 2 - 1))) == []
+
+
+def steps(*parts: tuple[int, float]) -> list[float]:
+    """So many samples with each window."""
+    return [window for length, window in parts for _ in range(length)]
+
+
+def test_a_response_is_the_least_window_of_two_round_trips() -> None:
+    """After the loss at t=0.2 s halved at once, then a round trip later, then three later."""
+    lost = [0] * 10 + [1] * 10
+    for late, fraction in ((10, 0.5), (11, 0.5), (13, 0.0)):
+        for log in (scene, whole):
+            made = log(steps((late, 20.0), (20 - late, 10.0)), lost_packets=lost)
+            (row,) = logged.responses(made, "lost").to_dicts()
+            assert (row["cwnd_before"], row["fraction"]) == (20.0, fraction)
+            assert row["round"] == 10
+            assert row["fraction_hi"] == pytest.approx(fraction + 0.05 * (log is whole))
+
+
+def test_a_log_that_ends_shows_no_response() -> None:
+    lost = [0] * 18 + [1] * 2
+    assert logged.responses(scene([20.0] * 20, lost_packets=lost), "lost").is_empty()
+
+
+def test_controllers_that_are_not_prague_may_respond_to_something_else() -> None:
+    lost = [0] * 10 + [1] * 10
+    bbr = scene([20.0] * 20, lost_packets=lost, alpha=None, cc="bbr")
+    assert logged.responses(bbr, "lost").is_empty()
+    assert logged.responses(whole([20.0] * 20, lost_packets=lost), "lost").height == 1
+
+
+def test_an_rtt_of_nothing_makes_no_round() -> None:
+    assert logged.windows(scene([20.0] * 9, srtt_us=0.0)).is_empty()
