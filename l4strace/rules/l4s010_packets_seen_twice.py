@@ -7,22 +7,23 @@ or before and after segmentation offload.
 
 Why it matters
 --------------
-l4strace counts such packets once. The copy shows the same packet at another place of the host's
-stack, so the time between the two is not a delay of the network. Other tools report the copies as
-retransmissions and duplicate ACKs.
+l4strace counts such packets once: where the file names interfaces (pcapng, `-i any`), what one of
+them shows for the nth time was sent n times, whatever its clock. The copy shows the same packet at
+another place of the host's stack, so the time between the two is not a delay of the network. Other
+tools report the copies as retransmissions and duplicate ACKs.
 
 Evidence
 --------
-`directions.duplicates`, `retransmits` and `packets`; `sources.path` names the input and
-`interfaces_apart_lo_ns` tells whether clocks differ.
-Where nothing in the packets distinguishes a copy from a retransmission (no timestamps, no IP ids, a
-long queue between the interfaces, clocks that differ), nearly every data packet counts as
-retransmitted once, and rules on delays and losses do not judge the flow.
+`directions.duplicates`, `retransmits` and `packets`; `sources.path` names the input.
+Where nothing distinguishes a copy from a retransmission (interfaces without names, no timestamps,
+no IP ids, a long queue between the interfaces or clocks that differ), nearly every data packet
+counts as retransmitted once, and rules on delays and losses do not judge the flow.
 
 When it is wrong
 ----------------
-A packet that is retransmitted within half a round trip looks the same: under heavy loss, when the
-queue has become shorter than it was. So copies count only where they outnumber retransmissions.
+Without names of interfaces a packet that is retransmitted within half a round trip looks the same:
+under heavy loss, when the queue has become shorter than it was. So copies count only where they
+outnumber retransmissions.
 
 What to do
 ----------
@@ -32,8 +33,6 @@ References
 ----------
 https://www.wireshark.org/docs/man-pages/editcap.html (option -d)
 """
-
-from typing import Any
 
 import polars as pl
 
@@ -47,14 +46,10 @@ MIN_COPIES = 10
 """Share and number of copies from which the capture point is ambiguous: a network may double single
 packets. By eye."""
 
-BY_CLOCKS = "two interfaces show them by clocks that differ (L4S014)"
 BY_ANYTHING = (
     "two interfaces show them more than half a round trip apart (a queue, or clocks that differ), "
     "or the sender repeats all"
 )
-
-ONCE = "Each packet counts once."
-MIXED = "Others may count as retransmissions, as the clocks of the interfaces differ (L4S014)."
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -63,14 +58,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _repeated(evidence: Evidence) -> list[Finding | Skipped]:
-    apart = copies.by_two_clocks(evidence)
     return [
         Finding(
             Severity.NOTICE,
             Confidence.MEDIUM,
-            f"{_part(row)} there twice ({row['retransmits']:,} of "
+            f"Nearly every data packet is there twice ({row['retransmits']:,} of "
             f"{count(row['packets'], 'packet')} repeat earlier ones): "
-            f"{BY_CLOCKS if row['source'] in apart else BY_ANYTHING}. "
+            f"{BY_ANYTHING}. "
             "Retransmissions are not known here.",
             "Capture on one interface, the one that the bottleneck follows.",
             **direction_of(row),
@@ -87,11 +81,6 @@ def _repeated(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-def _part(row: dict[str, Any]) -> str:
-    nearly_all = row["retransmits"] >= copies.REPEATED_SHARE * row["packets"]
-    return "Nearly every data packet is" if nearly_all else "Data packets are"
-
-
 def _copies(evidence: Evidence) -> list[Finding | Skipped]:
     known = (
         evidence.directions.group_by("source")
@@ -104,14 +93,12 @@ def _copies(evidence: Evidence) -> list[Finding | Skipped]:
         .sort("source")
     )
     paths = dict(evidence.sources.select("source", "path").iter_rows())
-    apart = copies.by_two_clocks(evidence)
     return [
         Finding(
             Severity.NOTICE,
             Confidence.HIGH,
             f"{paths.get(row['source'], 'An input')} contains packets twice: {row['duplicates']:,} "
-            f"copies of {count(row['packets'], 'packet')}. "
-            f"{MIXED if row['source'] in apart and row['retransmits'] else ONCE}",
+            f"copies of {count(row['packets'], 'packet')}. Each packet counts once.",
             "Capture on one interface, the one that the bottleneck follows.",
             source=row["source"],
             measures=(

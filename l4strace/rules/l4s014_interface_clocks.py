@@ -8,10 +8,10 @@ much the one clock is ahead: a packet cannot leave before it arrived.
 
 Why it matters
 --------------
-A packet and its acknowledgement are timed by two clocks. Their difference is in every RTT, in the
-order of the packets and, where it exceeds half a round trip, in the count of retransmissions: a
-copy then looks like one. From 1 ms on, rules on queue delay, spikes, jitter and losses of the input
-do not judge.
+A packet and its acknowledgement are timed by two clocks. Their difference is in every RTT and in
+the order of the packets; where it exceeds half a round trip, an RTT is mostly that difference.
+Copies of packets count once all the same. From 1 ms on, rules on queue delay, spikes, jitter and
+losses of the input do not judge.
 
 Evidence
 --------
@@ -50,14 +50,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(row: dict[str, Any], rtt_us: float | None) -> Finding:
     least_us, most_us = row["interfaces_apart_lo_ns"] / 1000, row["interfaces_apart_hi_ns"] / 1000
-    touched = rtt_us is None or least_us > rtt_us / 2
-    what = "RTTs, queue delays and retransmissions" if touched else "RTTs and queue delays"
+    mostly = rtt_us is None or least_us > rtt_us / 2
     return Finding(
-        Severity.WARNING if touched else Severity.NOTICE,
+        Severity.WARNING if mostly else Severity.NOTICE,
         Confidence.HIGH,
         f"{row['path']}: the clock of {row['interface_behind']} is {quantity(least_us, 'us')} to "
-        f"{quantity(most_us, 'us')} behind that of {row['interface_ahead']}. {what} of flows that "
-        "both show mix the two clocks.",
+        f"{quantity(most_us, 'us')} behind that of {row['interface_ahead']}. RTTs and queue "
+        "delays of flows that both show mix the two clocks.",
         "Capture on one interface, or with host timestamps on all.",
         source=row["source"],
         measures=(
@@ -69,7 +68,7 @@ def _finding(row: dict[str, Any], rtt_us: float | None) -> Finding:
 
 
 def _rtt_us(evidence: Evidence, source: int) -> float | None:
-    """The smallest RTT of the input, from which copies of packets look like retransmissions."""
+    """The smallest RTT of the input, from which the difference of the clocks is most of it."""
     rows = evidence.directions.filter(pl.col("source") == source)
     least: float | None = rows.select(pl.col("rtt_min_us").min()).item()
     return least

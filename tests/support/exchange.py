@@ -44,6 +44,8 @@ class Plan:
     """How far the clock of the second interface is behind."""
     drift_ppm: int = 0
     """How much slower than the first that clock runs."""
+    moves_ns: int = 1 << 62
+    """When each interface takes over what the other showed."""
     named: str = ""
     """How the capture names interfaces: not, by number (pcapng) or by index (`any`)."""
     by_arrival: bool = False
@@ -190,6 +192,7 @@ class Exchange:
         return second
 
     def _take(self, came_ns: int, interface: int, packet: bytes) -> None:
+        interface ^= came_ns >= self.plan.moves_ns
         shown_ns = came_ns - (self.plan.behind(came_ns) if interface == 1 else 0)
         self.truth.frames.append(Frame(came_ns, interface, shown_ns, packet))
 

@@ -40,8 +40,8 @@ def _unknown(
 def measurable(evidence: Evidence, results: Sequence[Finding | Skipped]) -> list[Finding | Skipped]:
     """``results`` without findings on delays and losses where these are not known.
 
-    By two clocks a packet and its acknowledgement are timed by both, and copies look like
-    retransmissions; without what sets copies apart all of them do.
+    By two clocks a packet and its acknowledgement are timed by both; without what sets copies apart
+    all of them look like retransmissions.
     """
     whole, reasons = _unknown(evidence)
 

@@ -15,18 +15,8 @@ MIN_REPEATED = 50
 
 
 @kept
-def by_two_clocks(evidence: Evidence) -> list[int]:
-    """Inputs of which two interfaces have clocks that differ."""
-    return evidence.sources.drop_nulls("interfaces_apart_lo_ns")["source"].to_list()
-
-
-@kept
 def repeated(evidence: Evidence) -> pl.DataFrame:
-    """Rows of `directions` whose retransmissions are copies for the most part, or may be.
-
-    By two clocks a copy comes at any time: where fewer were recognized than not, the rest is none.
-    """
-    again, twice = pl.col("retransmits").fill_null(0), pl.col("duplicates").fill_null(0)
+    """Rows of `directions` whose retransmissions are copies for the most part, or may be."""
+    again = pl.col("retransmits").fill_null(0)
     nearly_all = (again / pl.col("packets")).is_between(REPEATED_SHARE, MOST_REPEATED)
-    apart = pl.col("source").is_in(by_two_clocks(evidence)) & (again > twice)
-    return evidence.directions.filter((again >= MIN_REPEATED) & (nearly_all | apart))
+    return evidence.directions.filter((again >= MIN_REPEATED) & nearly_all)

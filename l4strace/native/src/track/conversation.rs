@@ -6,5 +6,6 @@ pub(super) mod flow;
 mod predicted;
 pub(super) mod reuse;
 pub(super) mod seq;
+pub(super) mod several;
 pub(super) mod strays;
 pub(super) mod twice;

@@ -2,9 +2,10 @@
 
 use super::clock::{Suspicion, PAUSE_NS};
 use super::direction::Direction;
+use super::several::Several;
 use super::strays::{Followed, Held};
 use super::twice::Remembered;
-use crate::packet::{flag, Packet, Tunnel};
+use crate::packet::{flag, Interface, Packet, Tunnel};
 use crate::track::handshake::vantage::Vantage;
 use crate::track::handshake::{Handshake, Mode};
 use crate::track::rounds::rows::Rows;
@@ -69,6 +70,10 @@ pub struct Flow {
     pub(in crate::track) ended_row: [Option<u32>; 2],
     /// By side; present once the capture showed a packet twice.
     pub(in crate::track) remembered: Option<Box<[Remembered; 2]>>,
+    /// That of its first packet.
+    pub(in crate::track) interface: Interface,
+    /// Present once another interface showed packets, or the one of several repeats some.
+    pub(in crate::track) several: Option<Box<Several>>,
     /// Packets far outside of the window, until it is clear what they are.
     pub(in crate::track) held: Option<Box<Held>>,
     /// The clock may have been set, until later packets show it.
@@ -109,6 +114,8 @@ impl Flow {
             general: false,
             ended_row: [None; 2],
             remembered: None,
+            interface: p.interface,
+            several: None,
             held: None,
             suspicion: None,
             successor: None,
@@ -126,26 +133,15 @@ impl Flow {
         if self.predicted(p, side, rows) {
             return Followed::Here;
         }
+        if self.is_copy(p, side) {
+            return Followed::Here;
+        }
         if self.is_stray(p, side) {
             return self.stray(p, side, rows);
         }
         self.confirm(side);
         self.here(p, side, rows);
         Followed::Here
-    }
-
-    #[cold]
-    fn stray(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> Followed {
-        if !self.hold(p, side) {
-            return Followed::Here;
-        }
-        if !self.goes_on_after_gap() {
-            return Followed::Elsewhere;
-        }
-        let held = self.take_held();
-        held.iter().for_each(|(p, side)| self.skip_gap(p, *side));
-        self.all(&held, rows);
-        Followed::AfterGap(held.first().map_or(p.frame, |(first, _)| first.frame))
     }
 
     /// Packets that are known to lie where the conversation is.

@@ -36,6 +36,7 @@ impl Flow {
     #[inline(always)]
     fn is_quiet(&self, p: &Packet) -> bool {
         let waits = self.held.is_some() || self.suspicion.is_some() || self.mode.is_none() || self.general;
+        let waits = waits || self.is_on_several() || p.interface != self.interface;
         let kind = flag::SYN | flag::FIN | flag::RST | flag::ACK;
         !waits && p.flags & kind == flag::ACK && !self.pauses(p)
     }

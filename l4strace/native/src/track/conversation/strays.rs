@@ -45,7 +45,7 @@ impl Direction {
         at > highest + AHEAD || at < self.acked.max(highest - UNACKNOWLEDGED) - AHEAD
     }
 
-    fn is_far_ahead(&self, raw: u32) -> bool {
+    pub(super) fn is_far_ahead(&self, raw: u32) -> bool {
         self.space.started() && self.space.unwrap(raw) > self.space.highest() + AHEAD
     }
 }
@@ -74,6 +74,20 @@ impl Flow {
         let shown = [self.handshake.syn.is_some(), self.handshake.synack.is_some()];
         let knows = |side: usize| shown[side] || (side == 1 && self.handshake.simultaneous);
         other(me, knows(side), p.seq, 0) || other(peer, knows(side ^ 1), p.ack, 1)
+    }
+
+    #[cold]
+    pub(super) fn stray(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> Followed {
+        if !self.hold(p, side) {
+            return Followed::Here;
+        }
+        if !self.goes_on_after_gap() {
+            return Followed::Elsewhere;
+        }
+        let held = self.take_held();
+        held.iter().for_each(|(p, side)| self.skip_gap(p, *side));
+        self.all(&held, rows);
+        Followed::AfterGap(held.first().map_or(p.frame, |(first, _)| first.frame))
     }
 
     /// Keeps the packet until it is clear what it is; what was held before and does not agree was stray.

@@ -1,5 +1,5 @@
-//! Packets that one capture holds twice: taken on two interfaces of a host or router (`-i any`), before
-//! and after segmentation offload. They are one packet, and count once.
+//! Packets that one capture holds twice: taken on two interfaces of a host or router that the file does not name
+//! (`several` has those that it does), before and after segmentation offload. They are one packet, and count once.
 
 use super::flow::Flow;
 use crate::packet::{flag, AccEcnOption, Packet};
@@ -16,7 +16,7 @@ const TIMEOUT_NS: i64 = 200_000_000;
 
 /// What makes two packets without data the same one. ECN may change between two interfaces of a router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sight {
+pub(super) struct Sight {
     seq: u32,
     ack: u32,
     stamps: (u32, u32),
@@ -41,7 +41,7 @@ pub struct Remembered {
 }
 
 impl Sight {
-    fn of(p: &Packet) -> Self {
+    pub(super) fn of(p: &Packet) -> Self {
         Sight {
             seq: p.seq,
             ack: p.ack,
@@ -85,6 +85,9 @@ impl Flow {
     /// When the capture showed this packet before.
     #[inline]
     pub(in crate::track) fn seen_before(&mut self, p: &Packet, side: usize) -> Option<i64> {
+        if self.several.as_ref().is_some_and(|several| several.knows(p.interface, side)) {
+            return None;
+        }
         if p.payload_len > 0 {
             let dir = &self.dirs[side];
             let start = dir.space.unwrap(p.seq);

@@ -16,7 +16,7 @@ pub struct Hole {
 }
 
 /// The gaps that are open.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Holes {
     open: Vec<Hole>,
 }
@@ -35,11 +35,16 @@ impl Holes {
 
     /// Takes the packet's bytes out of the hole that they belong to.
     pub fn fill(&mut self, data: &Data) -> Option<Hole> {
-        let at = self.open.iter().position(|h| data.start < h.end && data.end > h.start)?;
+        let at = self.open.iter().position(|hole| hole.has(data))?;
         let hole = self.open.swap_remove(at);
         self.keep(Hole { end: data.start, ..hole });
         self.keep(Hole { start: data.end, ..hole });
         Some(hole)
+    }
+
+    /// Some of the packet's bytes were skipped.
+    pub fn has(&self, data: &Data) -> bool {
+        self.open.iter().any(|hole| hole.has(data))
     }
 
     /// Packets of this size that the open gaps stand for.
@@ -59,6 +64,10 @@ impl Holes {
 }
 
 impl Hole {
+    fn has(&self, data: &Data) -> bool {
+        data.start < self.end && data.end > self.start
+    }
+
     /// A hole filled soon, or by a packet whose IP id is older than that of its overtaker, was
     /// reordering; otherwise the first copy was lost before this point and this is the second.
     pub fn came_late(&self, data: &Data, patience_ns: i64) -> bool {

@@ -101,6 +101,10 @@ impl Segments {
         self.sacked_packets
     }
 
+    pub fn holes(&self) -> &Holes {
+        &self.holes
+    }
+
     /// Packets lost before this point, with those whose gaps nothing has filled.
     pub fn lost_before(&self, mss: u32) -> u64 {
         self.lost_before + self.holes.missing(mss)

@@ -1,15 +1,22 @@
 //! Packets that wait, each in one cache line: what following their conversations asks of them.
 
-use crate::packet::{AccEcnOption, Packet, Tunnel};
+use crate::packet::{AccEcnOption, Interface, Packet, Tunnel};
 use crate::track::prefetch::prefetch;
 
 /// Part of the packets (a quarter) that may carry more than a line holds.
 const MORE: usize = 4;
 
+/// Interfaces that lines name; packets of others stay whole.
+const MOST_INTERFACES: usize = 1 << 8;
+
 /// Packets in the order in which they came.
 #[derive(Default)]
 pub struct Packets {
     lines: Vec<Packed>,
+    /// By the number that lines have for them.
+    interfaces: Vec<Interface>,
+    /// That of the last packet.
+    interface: u8,
     /// What those are that carry more.
     whole: Vec<Packet>,
 }
@@ -37,6 +44,8 @@ struct Packed {
     kind: u8,
     length: u8,
     tunnel: Tunnel,
+    /// Its number.
+    interface: u8,
 }
 
 const _: () = assert!(size_of::<Packed>() == 64);
@@ -56,18 +65,43 @@ const ELSEWHERE: u16 = 1 << 15;
 impl Packets {
     #[inline]
     pub fn add(&mut self, p: &Packet) {
-        let line = Packed::of(p).unwrap_or_else(|| {
+        let packed = self.number(p.interface).and_then(|interface| Packed::of(p, interface));
+        let line = packed.unwrap_or_else(|| {
             self.whole.push(*p);
             Packed::elsewhere(self.whole.len() as u32 - 1)
         });
         self.lines.push(line);
     }
 
+    #[inline]
+    fn number(&mut self, interface: Interface) -> Option<u8> {
+        if self.interfaces.get(usize::from(self.interface)) != Some(&interface) {
+            self.interface = self.another(interface)?;
+        }
+        Some(self.interface)
+    }
+
+    #[cold]
+    fn another(&mut self, interface: Interface) -> Option<u8> {
+        let known = self.interfaces.iter().position(|known| *known == interface);
+        let at = known.unwrap_or(self.interfaces.len());
+        if at == MOST_INTERFACES {
+            return None;
+        }
+        if known.is_none() {
+            self.interfaces.push(interface);
+        }
+        Some(at as u8)
+    }
+
     /// The packet of this number, without its key where a line holds it.
     #[inline]
     pub fn get(&self, number: usize) -> Packet {
         let line = &self.lines[number];
-        line.place().map_or_else(|| line.packet(), |place| self.whole[place])
+        line.place().map_or_else(
+            || Packet { interface: self.interfaces[usize::from(line.interface)], ..line.packet() },
+            |place| self.whole[place],
+        )
     }
 
     /// Asks for the line of a packet.
@@ -99,7 +133,7 @@ impl Packets {
 impl Packed {
     /// `None` where it carries more: options of a SYN, or SACK blocks.
     #[inline]
-    fn of(p: &Packet) -> Option<Self> {
+    fn of(p: &Packet, interface: u8) -> Option<Self> {
         if p.mss.is_some() || p.wscale.is_some() || p.sack_permitted || p.sack.count > 0 {
             return None;
         }
@@ -125,6 +159,7 @@ impl Packed {
             kind: 0,
             length: 0,
             tunnel: p.tunnel,
+            interface,
         };
         if let Some(option) = &p.accecn {
             packed.option(option);
@@ -155,7 +190,7 @@ impl Packed {
         }
     }
 
-    /// The packet, without its key and what tables of packets show.
+    /// The packet, without its key, its interface and what tables of packets show.
     #[inline]
     fn packet(&self) -> Packet {
         let has = |bit: u16| self.has & bit != 0;
@@ -241,10 +276,10 @@ mod tests {
         let mut random = Random(1);
         for _ in 0..10_000 {
             let packet = any(&mut random);
-            assert_eq!(Packed::of(&packet).expect("no more than a line").packet(), packet);
+            assert_eq!(Packed::of(&packet, 0).expect("no more than a line").packet(), packet);
             let key = FlowKey { src_port: 80, ..FlowKey::default() };
             let of_table = Packet { key, offset: 9, captured_len: 9, wire_len: 9, ttl: 9, ..packet };
-            assert_eq!(Packed::of(&of_table).expect("the same").packet(), packet);
+            assert_eq!(Packed::of(&of_table, 0).expect("the same").packet(), packet);
         }
     }
 
@@ -256,8 +291,17 @@ mod tests {
             Packet { sack_permitted: true, ..Packet::default() },
             Packet { sack: Sack { count: 1, ..Sack::default() }, ..Packet::default() },
         ];
-        assert!(carries.iter().all(|packet| Packed::of(packet).is_none()));
+        assert!(carries.iter().all(|packet| Packed::of(packet, 0).is_none()));
         assert_eq!(Packed::elsewhere(7).place(), Some(7));
-        assert_eq!(Packed::of(&Packet { seq: 7, ..Packet::default() }).expect("a line").place(), None);
+        assert_eq!(Packed::of(&Packet { seq: 7, ..Packet::default() }, 0).expect("a line").place(), None);
+    }
+
+    #[test]
+    fn each_packet_keeps_its_interface() {
+        let mut packets = Packets::default();
+        let of = |number: u32| Packet { interface: Interface::numbered(number % 300), ..Packet::default() };
+        (0..900).for_each(|number| packets.add(&of(number)));
+        assert!((0..900).all(|number| packets.get(number) == of(number as u32)));
+        assert!(packets.whole.len() < 900 / 2);
     }
 }

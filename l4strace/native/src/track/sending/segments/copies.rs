@@ -1,9 +1,17 @@
 //! Second sightings of what was sent: from another interface, or from another stage of an offload.
 
-use super::{Segments, COPIED};
+use super::{Segments, COPIED, RETRANSMITTED};
 use crate::track::sending::data::{Data, Patience};
 
 impl Segments {
+    /// The packet carries what one in flight does, and its header is another one: the first retransmission.
+    pub fn is_sent_anew(&self, data: &Data) -> bool {
+        let at = self.ring.partition_point(|s| s.end() <= data.start);
+        self.ring.get(at).is_some_and(|s| {
+            (s.start, s.end()) == (data.start, data.end) && s.print != data.print && !s.is(RETRANSMITTED)
+        })
+    }
+
     /// When the capture showed these bytes before, in one packet or in several, so lately that they cannot
     /// be a retransmission; or the same packet by its print, where `certain`, whenever that was.
     pub fn copy_of(&mut self, data: &Data, patience: Patience, certain: bool) -> Option<i64> {
