@@ -161,7 +161,7 @@ def test_udp_prague_and_reno_share_their_link(shared_data: Path) -> None:
         "(Jain's index 1.00)."
     )
     assert analysis.frame.fallback == (
-        "Nothing to judge: no data packet over TCP carries ECT(1), as those of a Prague flow do."
+        "Nothing to judge: it is part of TCP Prague, and no flow over TCP sends ECT(1)."
     )
 
 

@@ -183,7 +183,7 @@ def test_quality_puts_losses_first_and_groups_rules(case: Case) -> None:
     )
     analysis = dataclasses.replace(case.analysis, skipped=skipped)
     section = quality.build(Case(case.evidence, analysis))
-    assert [row.name for row in section.stats] == ["capture drops", "not tcp"]
+    assert [row.name for row in section.stats] == ["capture drops", "neither TCP nor UDP"]
     assert [([code for code, _ in row.rules], row.flows) for row in section.skipped] == [
         (["L4S107"], "flow 1, 2"),
         (["L4S601", "L4S602"], ""),

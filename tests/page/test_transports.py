@@ -8,7 +8,7 @@ from l4strace import pipeline
 from l4strace.evidence import Evidence
 from l4strace.model import Analysis
 from l4strace.page.case import Case
-from l4strace.page.sections import flows, timelines, traffic, verdict
+from l4strace.page.sections import detector, flows, timelines, traffic, verdict
 from l4strace.page.transports import drawn
 from l4strace.wording.amounts import NONE
 from tests.support.datagrams import over_udp
@@ -103,3 +103,15 @@ def test_flows_of_all_transports_stand_in_one_chart_and_one_table() -> None:
 def test_no_transport_over_udp_shows_what_is_retransmitted(prague: Case) -> None:
     (row, _) = traffic.build(prague).rows
     assert (row.again, flows.build(prague).rows[0].retransmits.text) == (NONE, NONE)
+
+
+def test_sections_on_tcp_say_that_there_is_none(prague: Case) -> None:
+    assert detector.build(prague).absent == detector.NONE_OVER_TCP
+    assert detector.build(Case(evidence(), Analysis(()))).absent == detector.ABSENT
+
+
+def test_charts_of_traffic_name_what_udp_reports(prague: Case) -> None:
+    """Nothing is acknowledged there."""
+    captions = " ".join(chart.caption for chart in traffic.build(prague).charts)
+    assert "Reported payload per second" in captions
+    assert "Data to feedback" in captions

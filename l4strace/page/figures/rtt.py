@@ -14,6 +14,8 @@ NAME = "rtt"
 TITLE = "Round-trip time"
 
 MS = 1e-3
+FEEDBACK = ("acknowledgement", "feedback")
+"""What ends a round trip over TCP, and over UDP or both."""
 
 
 def draw(direction: Direction) -> Figure | None:
@@ -32,4 +34,5 @@ def describe(direction: Direction) -> str:
     totals = direction.totals
     low, mean, high = (duration(totals[f"rtt_{word}_us"]) for word in ("min", "mean", "max"))
     samples = count(totals["rtt_samples"], "sample")
-    return f"Smallest {low}, mean {mean}, largest {high} over {samples}, data to acknowledgement."
+    until = FEEDBACK[direction.over_udp]
+    return f"Smallest {low}, mean {mean}, largest {high} over {samples}, data to {until}."

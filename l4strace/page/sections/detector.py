@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from l4strace.evidence import over_udp, traffic
 from l4strace.page.case import Case
 from l4strace.page.chart import Chart, chart_of
 from l4strace.page.direction import Direction
@@ -43,13 +44,18 @@ ABSENT = (
     "it, and without a kernel log it is replayed only for ECT(1) senders that respond to marks as "
     "Prague does."
 )
+NONE_OVER_TCP = "The classic-ECN detector is part of TCP Prague, and no flow runs over TCP."
 REPLAYED = "replayed from packets: what Prague's detector would compute"
 
 
 def build(case: Case) -> DetectorSection:
     """Plots of every charted direction that has detector steps."""
     flows = tuple(_flow(d) for d in case.charted if d.detector.height and d.prague)
-    return DetectorSection(flows, "" if flows else ABSENT)
+    if flows:
+        return DetectorSection(flows, "")
+    others = over_udp(case.evidence).height
+    only = others and others == traffic(case.evidence).flows.height
+    return DetectorSection((), NONE_OVER_TCP if only else ABSENT)
 
 
 def _flow(direction: Direction) -> DetectorFlow:

@@ -84,7 +84,7 @@ def build(case: Case) -> HandshakesSection:
         pl.col("syn_ace").is_not_null() | pl.col("synack_ace").is_not_null()
     )
     if table.is_empty():
-        return HandshakesSection((), "", "No handshake was captured.")
+        return HandshakesSection((), "", "No TCP handshake was captured.")
     carried = case.evidence.directions.group_by("flow").agg(pl.col("payload_bytes").max())
     ranked = (
         table.select("flow")

@@ -41,6 +41,9 @@ class QualitySection(NamedTuple):
     left_out: str
 
 
+NAMES = {"not_tcp": "neither TCP nor UDP"}
+"""Names of `stats` that mean less than they say: packets of UDP are counted as flows."""
+
 ORDER = {"error": 0, "loss": 1, "info": 2}
 
 
@@ -54,7 +57,7 @@ def build(case: Case) -> QualitySection:
     stats = tuple(
         StatRow(
             str(inputs.get(row["source"], row["source"])),
-            row["name"].replace("_", " "),
+            NAMES.get(row["name"], row["name"].replace("_", " ")),
             f"{row['count']:,}",
             row["severity"],
             row["detail"] or "",

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.derive import neighbors
+from l4strace.derive.senders import logged
 from l4strace.evidence import Capture, Evidence, kept, over_udp, traffic
 from l4strace.model import Skipped
 from l4strace.schema.words import CODEPOINTS, TRANSPORTS
@@ -172,7 +173,7 @@ def unjudged(capture: Capture) -> str:
     return (
         f"{count(known.height, 'flow')} over UDP ({_transports(known)}): "
         f"{count(counted['packets'], 'packet')}, {listed(shares)}. {_why(capture, known)}"
-    )
+    ).rstrip()
 
 
 def _why(capture: Capture, known: pl.DataFrame) -> str:
@@ -183,14 +184,18 @@ def _why(capture: Capture, known: pl.DataFrame) -> str:
     more = (
         "" if followed else f" A second capture, at the other end, would show {lost}path changes."
     )
+    # Its own log shows each reduction.
+    read = read.join(logged.windows(capture), on="flow", how="anti")
+    if unread.is_empty() and read.is_empty():
+        return more.strip()
     if unread.is_empty():
-        return f"How it responds to marks is not judged: {UNKNOWN_LAW}.{more}"
+        return f"How much it reduces at marks is not judged: {UNKNOWN_LAW}.{more}"
     why = listed([UNREAD[name] for name in UNREAD if name in unread["transport"]])
     what = "RTT" if followed else "Loss, RTT, queue"
     quic = unread.filter(transport="quic")
     if quic.height and quic.join(capture.udp_kernel, on="flow", how="semi").is_empty():
         more += " A qlog of the sender would show RTT and window."
-    other = f" Of {_transports(read)}, how it responds to marks is not: {UNKNOWN_LAW}." * bool(
+    other = f" Of {_transports(read)}, how much it reduces at marks is not: {UNKNOWN_LAW}." * bool(
         read.height
     )
     return f"{what} and response to marks are not judged: {why}.{more}{other}"

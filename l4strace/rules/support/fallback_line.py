@@ -52,10 +52,9 @@ def fallback_line(evidence: Evidence, name: Callable[[Sequence[int]], str]) -> s
     """What Prague's fallback does; ``name`` words flows."""
     known = rows(evidence)
     if scalable_over_tcp(evidence).is_empty() and evidence.kernel["alpha"].is_null().all():
-        beside = " over TCP" * (not over_udp(evidence).is_empty())
-        return (
-            f"nothing to judge: no data packet{beside} carries ECT(1), as those of a Prague flow do"
-        )
+        if over_udp(evidence).is_empty():
+            return "nothing to judge: no data packet carries ECT(1), as those of a Prague flow do"
+        return "nothing to judge: it is part of TCP Prague, and no flow over TCP sends ECT(1)"
     recorded = _recorded(known)
     for case, what in ORDER:
         if found := [row for row in known if case(row)]:

@@ -57,4 +57,4 @@ def test_many_handshakes_are_counted_and_not_shown(case: Case) -> None:
     assert len(section.ladders) == handshakes.MAX_FLOWS
     assert section.left_out.startswith("488 more handshakes")
     nothing = dataclasses.replace(case.evidence, flows=many.clear())
-    assert handshakes.build(Case(nothing, Analysis(()))).absent == "No handshake was captured."
+    assert handshakes.build(Case(nothing, Analysis(()))).absent == "No TCP handshake was captured."

@@ -80,6 +80,22 @@ def test_each_flow_and_all_have_their_part_of_the_capacity() -> None:
     assert (first.key, every.key) == ("flow-0", "")
 
 
+@pytest.mark.parametrize(
+    ("transports", "lost"),
+    [
+        (["tcp", "tcp"], "0 retransmitted (0 %)"),
+        (["udp-prague", "tcp"], "0 retransmitted or reported as lost (0 %)"),
+        (["udp-prague", "udp-prague"], "0 reported as lost (0 %)"),
+    ],
+)
+def test_losses_are_named_as_the_transports_show_them(transports: list[str], lost: str) -> None:
+    run = shared()
+    flows = run.flows.with_columns(transport=pl.Series(transports))
+    charts = built(dataclasses.replace(run, flows=flows)).charts
+    (caption,) = (chart.caption for chart in charts if chart.title == "Marks and drops")
+    assert caption.endswith(f" and {lost}.")
+
+
 def test_a_path_without_a_standing_queue_shows_no_utilization() -> None:
     run = shared()
     unknown = dataclasses.replace(run, phases=run.phases.with_columns(capacity_shown=False))

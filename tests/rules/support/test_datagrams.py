@@ -8,6 +8,7 @@ from l4strace.rules.support.status import status
 from l4strace.schema.words import CODEPOINTS
 from tests.support.ends import findings
 from tests.support.frames import evidence, frame, stack
+from tests.support.sender_logs import saw, whole
 
 
 def flow(number: int, transport: str, **counts: int) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -101,9 +102,20 @@ def test_judged_is_what_both_ends_or_feedback_show() -> None:
     told = evidence(flows=kind, directions=sent)
     assert datagrams.judged(told) == 1
     assert datagrams.unjudged(told).endswith(
-        "How it responds to marks is not judged: its sender need not follow TCP Prague's law. "
+        "How much it reduces at marks is not judged: its sender need not follow TCP Prague's law. "
         "A second capture, at the other end, would show path changes."
     )
+
+
+def test_a_log_that_shows_each_reduction_leaves_none_unjudged() -> None:
+    logged = whole(saw(2, 0.1)).udp_kernel
+    both = frame("paths", flow=0, near=0, far=1)
+    for kernel, more in ((logged.clear(), " How much it reduces at marks"), (logged, "")):
+        kind, sent = flow(0, "udp-prague", ect1=9)
+        told = evidence(flows=kind, directions=sent, udp_kernel=kernel, paths=both)
+        _, _, rest = datagrams.unjudged(told).partition("packets, 100 % ECT(1).")
+        assert rest[: len(more)] == more
+        assert bool(rest) is bool(more)
 
 
 def test_without_udp_nothing_is_said() -> None:

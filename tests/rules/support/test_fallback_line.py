@@ -111,6 +111,10 @@ def test_without_a_case_the_recorded_score_answers() -> None:
     plain = DIRECTIONS.with_columns(data_ect1=pl.lit(0, pl.UInt64))
     # Not "No Prague flow": one that the server refused AccECN sends no ECT(1) (run s8103-105).
     assert line(directions=plain).startswith("Nothing to judge: no data packet carries ECT(1)")
+    udp = FLOWS.with_columns(transport=pl.lit("udp-prague"))
+    assert line(flows=udp) == (
+        "Nothing to judge: it is part of TCP Prague, and no flow over TCP sends ECT(1)."
+    )
 
 
 def test_a_log_without_steps_is_there() -> None:

@@ -10,6 +10,7 @@ from l4strace.page.drawing.layout import chart, logarithmic, reference, timeline
 from l4strace.page.drawing.palette import CE, LOSS, REFERENCE
 from l4strace.page.drawing.series import Points, line, points, points_of
 from l4strace.page.drawing.smooth import per_interval
+from l4strace.page.figures.rtt import FEEDBACK
 from l4strace.page.sections.traffic.link import Link
 from l4strace.wording.amounts import duration, share
 from l4strace.wording.quantities import count
@@ -17,6 +18,8 @@ from l4strace.wording.quantities import count
 MBIT, MS, PERCENT = 1e-6, 1e-3, 100
 ENDS = ("start_ns", "end_ns")
 """Columns of `phases` between which the capacity is drawn."""
+LOST = {False: "retransmitted", True: "reported as lost"}
+"""What is known of losses, by whether the flow runs over UDP."""
 COMPARING_PIXELS = 230
 """Pixels of the panels that compare flows."""
 LEAST_US = 10.0
@@ -39,7 +42,8 @@ def throughput(link: Link) -> Chart:
         traces.append(line(level, "capacity", REFERENCE))
     figure = timeline(traces, "Mbit/s", link.case.axis, height=COMPARING_PIXELS)
     every = duration(link.interval * 1e6)
-    caption = f"Acknowledged payload per second, over intervals of {every}. {_used(link)}"
+    counted = " or ".join(sorted({one.counted for one in link.directions})).capitalize()
+    caption = f"{counted} payload per second, over intervals of {every}. {_used(link)}"
     return _chart("throughput", "Throughput and capacity", figure, caption)
 
 
@@ -82,8 +86,9 @@ def delay(link: Link) -> Chart | None:
 def losses(link: Link) -> Chart | None:
     """Marked and retransmitted share of the packets of all flows."""
     slots = link.slots.busy()
+    lost = " or ".join(LOST[udp] for udp in sorted({one.over_udp for one in link.directions}))
     traces = []
-    for column, name, stroke in (("marks", "CE marks", CE), ("retransmits", "retransmitted", LOSS)):
+    for column, name, stroke in (("marks", "CE marks", CE), ("retransmits", lost, LOSS)):
         counts = getattr(slots, column)
         if not any(counts):
             continue
@@ -94,7 +99,7 @@ def losses(link: Link) -> Chart | None:
     packets, again, marked = sum(slots.acked_packets), sum(slots.retransmits), link.marked(link.all)
     caption = (
         f"Of {count(packets, 'delivered packet')} {marked.bound}{marked.packets:,} were marked "
-        f"({share(marked.packets, packets)}) and {again:,} retransmitted ({share(again, packets)})."
+        f"({share(marked.packets, packets)}) and {again:,} {lost} ({share(again, packets)})."
     )
     figure = timeline(traces, "% of packets", link.case.axis)
     return _chart("losses", "Marks and drops", figure, caption)
@@ -115,7 +120,7 @@ def round_trips(link: Link) -> Chart | None:
     if not traces:
         return None
     figure = timeline(traces, "ms", link.case.axis, height=COMPARING_PIXELS, rangemode="normal")
-    caption = f"Data to acknowledgement. {_listed(facts)}."
+    caption = f"Data to {FEEDBACK[any(one.over_udp for one in link.directions)]}. {_listed(facts)}."
     return _chart("round-trips", "Round-trip time, flow against flow", figure, caption)
 
 
