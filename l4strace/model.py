@@ -208,7 +208,10 @@ class Checklist(NamedTuple):
 
 
 class ProofPacket(NamedTuple):
-    """One packet that proves a finding, decoded, with the units of the table `packets`."""
+    """One packet that proves a finding, decoded, with the units of the table `packets`.
+
+    What only TCP has is null over UDP.
+    """
 
     source: int
     frame: int
@@ -216,11 +219,11 @@ class ProofPacket(NamedTuple):
     flow: int
     forward: bool
     ip_ecn: int
-    tcp_flags: int
-    ace: int
+    tcp_flags: int | None
+    ace: int | None
     counters: tuple[int | None, int | None, int | None] | None
     """EE0B, ECEB and EE1B of the AccECN option; null without option, or of a counter left out."""
-    seq: int
+    seq: int | None
     ack: int | None
     payload_bytes: int
     named: bool
@@ -232,7 +235,12 @@ class ProofPacket(NamedTuple):
     captured_bytes: int
     wire_bytes: int
     header: bytes
-    """How its TCP header begins: ports, sequence and acknowledgement number."""
+    """How its TCP header begins (ports, sequence and acknowledgement number), or its UDP header
+    (ports and length)."""
+    number: int | None = None
+    """Number of a packet over UDP, where it stands in clear."""
+    reported: int | None = None
+    """The highest number over UDP that it reports on, where that stands in clear."""
 
 
 class Stretch(NamedTuple):

@@ -230,11 +230,11 @@ def datagrams(
 ) -> ArrowTable:
     """Datagrams of UDP conversations: `frame`, `flow`, `forward`, `ts_ns`, `bytes`, `ip_ecn`.
 
-    Where they state it in clear also their `number`, the highest that they report on (`reported`)
-    and how many packets with CE none before reported (`ce`). ``flows`` are number, transport,
-    client, its port, server and its port of each; ``most`` datagrams of each direction are kept in
-    each of ``spans`` (flow, begin and end on the capture's own clock, both included), and only
-    those of ``frames``.
+    With `offset`, `captured_len` and `wire_len` of the record, as in `packets`. Where they state
+    it in clear also their `number`, the highest that they report on (`reported`) and how many
+    packets with CE none before reported (`ce`). ``flows`` are number, transport, client, its port,
+    server and its port of each; ``most`` datagrams of each direction are kept in each of ``spans``
+    (flow, begin and end on the capture's own clock, both included), and only those of ``frames``.
     """
 
 def records(block: Block, fields: list[tuple[str, str]]) -> tuple[ArrowTable, int]:

@@ -1,15 +1,15 @@
 """The packets that prove findings: looked up in the captures once more, decoded, and cut out.
 
-`wanted` chooses what to look for, `search` finds it in one further pass over the captures, `shows`
-words each packet, `excerpt` copies the packets without payload into one pcapng file, `stretches`
-reads what lies around them for the packet chart.
+`wanted` chooses what to look for, `search` finds it in one further pass over the captures,
+`stretches` reads what lies around it for the packet chart, `over_udp` takes datagrams from there,
+`shows` words each packet, `excerpt` copies the packets without payload into one pcapng file.
 """
 
 from __future__ import annotations
 
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
-from l4strace.evidence_packets import excerpt, search, stretches, wanted
+from l4strace.evidence_packets import excerpt, over_udp, search, stretches, wanted
 from l4strace.model import Analysis, Proof
 
 
@@ -21,8 +21,9 @@ def prove(capture: Capture, analysis: Analysis, *, copy: bool = True) -> Proof:
     lookups, absent = wanted.of_findings(capture, analysis)
     try:
         packets = search.packets(capture, lookups)
-        cut = excerpt.of(capture, packets) if copy else b""
         around = stretches.of_findings(capture, analysis, lookups, packets)
+        packets |= over_udp.packets(capture, around, lookups)
+        cut = excerpt.of(capture, packets) if copy else b""
     except (InputError, OSError) as error:
         return Proof({}, absent=f"The packets could not be read a second time ({error}).")
     return Proof(packets, cut, absent, around)

@@ -21,6 +21,8 @@ MOST_HEADERS = 512
 """Bytes of headers that are kept: a tunnel with IPv6 and all TCP options has less than 300."""
 HEAD_BYTES = 1 << 18
 """Where the interfaces of a pcapng file are looked for: those of all known tools come first."""
+UDP_HEADER = 8
+"""Bytes of a UDP header (RFC 768)."""
 LENGTH_AT = 12
 """Byte of the TCP header that has its length in words (RFC 9293 section 3.1)."""
 SECTION, INTERFACE, ENHANCED, SIMPLE, OBSOLETE = 0x0A0D0D0A, 1, 6, 3, 2
@@ -76,16 +78,18 @@ def _read_bytes(packet: ProofPacket) -> int:
 
 
 def _headers(packet: ProofPacket, data: bytes) -> bytes:
-    """``data`` up to the end of the TCP header; nothing where it has none.
+    """``data`` up to the end of the TCP or UDP header; nothing where it has none.
 
     Lengths do not show where that is: a tool that cuts packets may have lost the original length,
     padding may follow the payload, and the last fragment of a packet has the length of its own.
     """
-    tcp = data.find(packet.header)
-    if tcp < 0:
+    begin = data.find(packet.header)
+    if begin < 0:
         return b""
-    words = data[tcp + LENGTH_AT :][:1]
-    return data[: tcp + (words[0] >> 4) * 4] if words else data
+    if packet.tcp_flags is None:
+        return data[: begin + UDP_HEADER]
+    words = data[begin + LENGTH_AT :][:1]
+    return data[: begin + (words[0] >> 4) * 4] if words else data
 
 
 def _read(path: str, spans: list[tuple[int, int]]) -> list[bytes]:

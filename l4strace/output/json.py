@@ -158,6 +158,8 @@ def _packets(proof: Proof | None, place: int) -> list[dict[str, Any]] | None:
             and dict(zip(("e0b", "ceb", "e1b"), packet.counters, strict=True)),
             "seq": packet.seq,
             "ack": packet.ack,
+            "number": packet.number,
+            "reported": packet.reported,
             "payload_bytes": packet.payload_bytes,
             "named": packet.named,
             "shows": packet.shows,

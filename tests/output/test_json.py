@@ -97,7 +97,8 @@ def test_a_finding_has_the_packets_that_prove_it_where_they_were_looked_up():
         {
             "source": 0, "frame": 9, "ts_ns": 5, "flow": 0, "forward": True, "ip_ecn": 1,
             "tcp_flags": 16, "ace": 5, "accecn_option": {"e0b": 1, "ceb": None, "e1b": 3},
-            "seq": 1, "ack": None, "payload_bytes": 0, "named": True, "shows": "acknowledges",
+            "seq": 1, "ack": None, "number": None, "reported": None,
+            "payload_bytes": 0, "named": True, "shows": "acknowledges",
         }
     ]  # fmt: skip
     assert other["packets"] is None

@@ -11,6 +11,9 @@ use crate::track::{Stated, Statements, Transport};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub frame: u64,
+    pub offset: u64,
+    pub captured_len: u32,
+    pub wire_len: u32,
     pub flow: u32,
     pub forward: bool,
     pub ts_ns: i64,
@@ -77,12 +80,14 @@ impl Sink for Kept {
         if !self.wants(packet, flow, forward) {
             return;
         }
-        let (frame, ts_ns) = (packet.frame, packet.ts_ns);
         self.rows.push(Seen {
-            frame,
+            frame: packet.frame,
+            offset: packet.offset,
+            captured_len: packet.captured_len,
+            wire_len: packet.wire_len,
             flow,
             forward,
-            ts_ns,
+            ts_ns: packet.ts_ns,
             bytes: packet.payload_len,
             ecn: packet.ip_ecn,
             stated,

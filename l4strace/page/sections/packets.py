@@ -55,6 +55,7 @@ class Group(NamedTuple):
     rule: str
     about: str
     source: str
+    udp: bool
     rows: tuple[Row, ...]
     chart: PacketChart | None = None
 
@@ -74,6 +75,11 @@ class PacketsSection(NamedTuple):
     def charted(self) -> frozenset[str]:
         """Ids of the cards that have a packet chart."""
         return frozenset(group.key for group in self.groups if group.chart)
+
+    @property
+    def of_tcp(self) -> bool:
+        """Whether columns of TCP are shown."""
+        return any(group.rows and not group.udp for group in self.groups)
 
     @property
     def keys(self) -> frozenset[str]:
@@ -137,6 +143,7 @@ def _group(case: Case, place: int, key: str, packets: tuple[ProofPacket, ...]) -
         rule=finding.rule,
         about=_about(case, finding),
         source=case.inputs.get(_source(case, place, packets), ""),
+        udp=any(packet.tcp_flags is None for packet in packets),
         rows=tuple(_row(case, packet) for packet in packets),
         chart=_chart(case, place),
     )
@@ -156,19 +163,24 @@ def _source(case: Case, place: int, packets: tuple[ProofPacket, ...]) -> int:
 
 
 def _row(case: Case, packet: ProofPacket) -> Row:
+    flags = packet.tcp_flags or 0
     known = zip(COUNTERS, packet.counters or (), strict=False)
     return Row(
         frame=str(packet.frame),
         time=f"{case.axis.seconds(packet.ts_ns):.6f}",
         to="server" if packet.forward else "client",
         codepoint=ECN_FIELD[packet.ip_ecn],
-        flags=" ".join(name for bit, name in FLAGS if packet.tcp_flags & bit) or NONE,
-        ace=f"{packet.ace:03b}",
+        flags=" ".join(name for bit, name in FLAGS if flags & bit) or NONE,
+        ace=NONE if packet.ace is None else f"{packet.ace:03b}",
         counters=" ".join(f"{name} {value:,}" for name, value in known if value is not None)
         or NONE,
-        seq=f"{packet.seq:,}",
-        ack=NONE if packet.ack is None else f"{packet.ack:,}",
+        seq=_number(packet.number if packet.seq is None else packet.seq),
+        ack=_number(packet.reported if packet.ack is None else packet.ack),
         payload=f"{packet.payload_bytes:,}",
         shows=packet.shows,
         named=packet.named,
     )
+
+
+def _number(value: int | None) -> str:
+    return NONE if value is None else f"{value:,}"

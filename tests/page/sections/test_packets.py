@@ -42,3 +42,21 @@ def test_packets_stand_under_their_finding_and_can_be_downloaded(case: Case) -> 
     html = fill(build(Case(case.evidence, dataclasses.replace(case.analysis, proof=proof))))
     assert 'href="#packets-L4S301-flow-0"' in html
     assert 'id="packets-L4S301-flow-0"' in html
+
+
+def test_over_udp_stand_numbers_and_reports_in_place_of_what_only_tcp_has(case: Case) -> None:
+    packet = ProofPacket(
+        source=0, frame=7, ts_ns=synthetic.at(0.5), flow=0, forward=True, ip_ecn=1,
+        tcp_flags=None, ace=None, counters=None, seq=None, ack=None, payload_bytes=1200,
+        named=True, shows="data as ECT(1)", offset=24, captured_bytes=66, wire_bytes=1242,
+        header=bytes(6), number=4711,
+    )  # fmt: skip
+    known = dataclasses.replace(case.analysis, proof=Proof({0: (packet,)}, b"pcapng"))
+    report = build(Case(case.evidence, known))
+    section = packets.build(Case(case.evidence, known))
+    (row,) = section.groups[0].rows
+    assert (row.seq, row.ack, row.payload) == ("4,711", "\N{EN DASH}", "1,200")
+    html = fill(report)
+    shown = html[html.index('id="packets-L4S301-flow-0"') :].partition("</table>")[0]
+    assert "reports up to" in shown
+    assert "ACE" not in shown

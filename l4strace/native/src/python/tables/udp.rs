@@ -48,6 +48,9 @@ fn datagrams(
     let fill = |table: &mut Columns, rows: &[Seen]| {
         table
             .u64("frame", rows.iter().map(|row| row.frame))
+            .u64("offset", rows.iter().map(|row| row.offset))
+            .u32("captured_len", rows.iter().map(|row| row.captured_len))
+            .u32("wire_len", rows.iter().map(|row| row.wire_len))
             .u32("flow", rows.iter().map(|row| row.flow))
             .bool("forward", rows.iter().map(|row| row.forward))
             .i64("ts_ns", rows.iter().map(|row| row.ts_ns))
