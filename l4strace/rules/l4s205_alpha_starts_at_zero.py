@@ -19,8 +19,9 @@ Evidence
 `cuts.alpha`, `fraction` and `cwnd_before` of the kernel's first row of cause CE;
 `kernel.delivered_ce` (whether the log shows the first mark); `rounds.inflight_max_packets` and
 `ce_best`; `flows.handshake`; `directions.data_ect1` (which sender requests L4S). Over UDP
-`rounds.limited_by` and `directions.from_start`; of logs `kernel.delivered_ce`, `frac_cwnd` and
-`snd_cwnd` of senders with `alpha`, or with Prague as `cc`.
+`rounds.limited_by` and `directions.from_start`; of logs
+(`udp_kernel`) `kernel.delivered_ce`, `frac_cwnd` and `snd_cwnd` of senders with `alpha`, or with
+Prague as `cc`.
 
 When it is wrong
 ----------------
@@ -119,6 +120,8 @@ def _from_kernel(evidence: Evidence) -> list[dict[str, Any]]:
 
 def _from_logs(evidence: Evidence) -> list[dict[str, Any]]:
     """What each Prague sender in user space made of its first mark, where its log begins before."""
+    if evidence.udp_kernel.is_empty():
+        return []
     counted = logged.windows(evidence).group_by(subjects.KEY).agg(pl.col("ce").min())
     whole = counted.filter(pl.col("ce") == 0)
     marked = logged.responses(evidence, "ce").join(whole, on=subjects.KEY, how="semi")

@@ -9,6 +9,7 @@ import polars as pl
 
 from l4strace.evidence import Capture, kept
 from l4strace.prague.constants import FRAC_CWND_UNIT, GAIN_SHIFT, TARGET_RTT_US
+from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY
 from l4strace.schema.words import PRAGUE
 
@@ -21,6 +22,12 @@ RATE_RTT_US = 2000
 
 SRTT_GAIN = 1 / 8
 """Gain of the smoothed RTT in UDP Prague, which its log does not state (prague_cc.cpp)."""
+
+RESPONSES = (
+    *(*KEY, "ts_ns", "round"),
+    *("cwnd_before", "cwnd_after", "fraction", "fraction_hi"),
+)
+"""Columns of `responses`."""
 
 
 @kept
@@ -62,9 +69,11 @@ def reductions(capture: Capture) -> pl.DataFrame:
 def responses(capture: Capture, counter: str) -> pl.DataFrame:
     """What Prague senders made of their window where `ce` or `lost` of their log grew.
 
-    KEY, `ts_ns`, `round`, `cwnd_before`, `cwnd_after`, `fraction`, and
-    `fraction_hi` where whole packets allow more. A log that ends within two round trips shows none.
+    The columns of RESPONSES; `fraction_hi` is what whole packets allow at most. A log that ends
+    within two round trips shows none.
     """
+    if capture.udp_kernel.is_empty():
+        return TABLES["cuts"].empty().select(RESPONSES)
     samples = windows(capture).join(prague(capture), on=KEY, how="semi", maintain_order="left")
     later = samples.select(*KEY, "ts_ns", "window")
     found = samples.filter(pl.col(counter) > pl.col(counter).shift().over(KEY))
@@ -85,15 +94,13 @@ def responses(capture: Capture, counter: str) -> pl.DataFrame:
     return (
         found.join(last, on=KEY)
         .filter(pl.col("after_2_ns") <= pl.col("last_ns"))
-        .select(
-            *KEY,
-            "ts_ns",
-            "round",
+        .with_columns(
             cwnd_before=before,
             cwnd_after=after,
             fraction=(1 - after / before).clip(0, 1),
             fraction_hi=(1 - (after - pl.col("rounded")) / before).clip(0, 1),
         )
+        .select(RESPONSES)
         .sort(*KEY, "ts_ns")
     )
 
@@ -137,7 +144,7 @@ def windows(capture: Capture) -> pl.DataFrame:
             rounded=whole.fill_null(False).cast(pl.Int8),
             ce=pl.col("delivered_ce"),
             lost=pl.col("lost_packets").fill_null(0),
-            rtt_ns=(pl.col("rtt_us") * 1000).cast(pl.Int64),
+            rtt_ns=(pl.col("rtt_us") * 1000).cast(pl.Int64, strict=False),
         )
     )
     stated = counted.filter(pl.col("window") > 0, pl.col("rtt_ns") > 0).with_columns(

@@ -87,5 +87,6 @@ def test_controllers_that_are_not_prague_may_respond_to_something_else() -> None
     assert logged.responses(whole([20.0] * 20, lost_packets=lost), "lost").height == 1
 
 
-def test_an_rtt_of_nothing_makes_no_round() -> None:
-    assert logged.windows(scene([20.0] * 9, srtt_us=0.0)).is_empty()
+@pytest.mark.parametrize("srtt_us", [0.0, 1e300, float("nan")])
+def test_an_rtt_that_is_none_makes_no_round(srtt_us: float) -> None:
+    assert logged.windows(scene([20.0] * 9, srtt_us=srtt_us)).is_empty()
