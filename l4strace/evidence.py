@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     import polars as pl
 
+Row = dict[str, Any]
+"""A row of a table, by column."""
+
 
 def _without_rows(name: str) -> Callable[[], pl.DataFrame]:
     def table() -> pl.DataFrame:

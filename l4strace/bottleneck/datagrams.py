@@ -6,14 +6,13 @@ most signs are unknown, and only marks that begin early name a kind.
 
 from dataclasses import fields
 from math import nan
-from typing import Any
 
 import polars as pl
 
 from l4strace.bottleneck.evidence import Direction
 from l4strace.derive import neighbors, one_way
 from l4strace.derive.queue_features import L4S_MARK_US
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, Row
 from l4strace.schema.keys import KEY, PATH
 
 NO_EMPTY_PATH = (
@@ -26,7 +25,7 @@ NUMBERS = dict.fromkeys((f.name for f in fields(Direction) if f.type is float), 
 """What is not measured is unknown, never 0."""
 
 
-def measured(capture: Capture) -> list[dict[str, Any]]:
+def measured(capture: Capture) -> list[Row]:
     """Rows of `paths` with marks.
 
     With `source`, `path`, `marked_as`, `acked`, `marks` and `all_marks`; `begun`: the path has been
@@ -50,7 +49,7 @@ def _begun(capture: Capture) -> pl.DataFrame:
     return pl.concat([over_tcp, over_udp.select(PATH)]).unique()
 
 
-def of_row(row: dict[str, Any], *, phases: int, ect1_on_path: bool) -> Direction:
+def of_row(row: Row, *, phases: int, ect1_on_path: bool) -> Direction:
     """A row of `measured`."""
     known = {
         "phases": phases,

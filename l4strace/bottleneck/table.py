@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isnan
-from typing import Any
 
 import polars as pl
 
@@ -17,7 +16,7 @@ from l4strace.bottleneck.agreement import Judged
 from l4strace.bottleneck.evidence import Direction
 from l4strace.bottleneck.signs import losses
 from l4strace.derive import guard, neighbors, phases, queue_features
-from l4strace.evidence import Capture, kept
+from l4strace.evidence import Capture, Row, kept
 from l4strace.schema import TABLES
 from l4strace.schema.keys import PATH
 
@@ -28,7 +27,6 @@ START_PACKETS = 10
 MOST_PHASES = 8
 """Phases of a path that are asked, those with most marks: a link can change all day. By eye."""
 
-Row = dict[str, Any]
 At = tuple[int, str]
 
 

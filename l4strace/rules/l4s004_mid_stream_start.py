@@ -28,11 +28,9 @@ References
 RFC 9768 section 3.1
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 
 LACKING = {
@@ -54,7 +52,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [_finding(row) for row in late.iter_rows(named=True)]
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     lacking = LACKING.get(row["handshake"], LACKING["partial"])
     return Finding(
         Severity.NOTICE,

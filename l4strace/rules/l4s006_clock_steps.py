@@ -33,12 +33,10 @@ References
 https://www.wireshark.org/docs/man-pages/reordercap.html
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support.clocks import REPEATED
 from l4strace.schema.words import Stat
@@ -88,7 +86,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-def _what(row: dict[str, Any]) -> str:
+def _what(row: Row) -> str:
     if row["ahead_ns"] > 0:
         return (
             f"the clock of the capture was set forward by {row['ahead_ns'] / 1e9:,.1f} s in the "

@@ -32,11 +32,9 @@ References
 https://www.tcpdump.org/linktypes.html
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import Stat
 
@@ -82,7 +80,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-def _severity(row: dict[str, Any]) -> Severity:
+def _severity(row: Row) -> Severity:
     many = row["count"] >= WARNING_SHARE * (row["records"] or 0)
     return Severity.WARNING if many and row["name"] != Stat.ODD_LENGTHS else Severity.NOTICE
 

@@ -33,11 +33,9 @@ References
 collectors/FORMAT.md, section "trailer"
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import CAPTURES, SENDER_LOGS, Stat, lost_in
 from l4strace.wording.quantities import listed
@@ -102,7 +100,7 @@ def _after(evidence: Evidence) -> dict[int, float]:
     return dict(lasts.filter(pl.col("after_s") > least).select("source", "after_s").iter_rows())
 
 
-def _finding(log: dict[str, Any], lost: pl.DataFrame, after_s: float) -> Finding:
+def _finding(log: Row, lost: pl.DataFrame, after_s: float) -> Finding:
     complete: bool | None = log["complete"]
     samples = lost.filter(~pl.col("name").is_in(NOT_SAMPLES))["count"].sum()
     cut = "its end" if complete is False else ""

@@ -33,11 +33,9 @@ References
 pcap-tstamp(7); https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html section 4.2
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.wording.quantities import quantity
 
@@ -48,7 +46,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [_finding(row, _rtt_us(evidence, row["source"])) for row in rows.iter_rows(named=True)]
 
 
-def _finding(row: dict[str, Any], rtt_us: float | None) -> Finding:
+def _finding(row: Row, rtt_us: float | None) -> Finding:
     least_us, most_us = row["interfaces_apart_lo_ns"] / 1000, row["interfaces_apart_hi_ns"] / 1000
     mostly = rtt_us is None or least_us > rtt_us / 2
     return Finding(

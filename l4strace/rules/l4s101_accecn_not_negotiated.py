@@ -40,12 +40,10 @@ References
 RFC 9768 sections 3.1.1 (table 2), 3.1.3 and 3.2.2.1, RFC 9331 section 4.2
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.vantage import first
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import ACCECN_REQUEST, ECT1, PRAGUE, PRAGUE_AS_RENO
 from l4strace.wording.quantities import count
@@ -143,7 +141,7 @@ def _late(evidence: Evidence) -> pl.DataFrame:
     return unknown.filter("late")
 
 
-def _without_handshake(row: dict[str, Any], control: str | None) -> Finding | Skipped:
+def _without_handshake(row: Row, control: str | None) -> Finding | Skipped:
     """Prague with AccECN sends ECT(1): Not-ECT throughout shows that it has none."""
     packets = row["data_packets"]
     if control not in PRAGUE or row["data_not_ect"] != packets:
@@ -187,7 +185,7 @@ def _as_reno(flow: int) -> Finding:
     )
 
 
-def _classic_dropped(row: dict[str, Any]) -> Finding:
+def _classic_dropped(row: Row) -> Finding:
     return Finding(
         Severity.NOTICE,
         Confidence.MEDIUM,
@@ -201,7 +199,7 @@ def _classic_dropped(row: dict[str, Any]) -> Finding:
     )
 
 
-def _final_ack(row: dict[str, Any]) -> Finding:
+def _final_ack(row: Row) -> Finding:
     """A server that gets ACE 000 here cannot trust the feedback of its own data."""
     sent = row["vantage"] == "client"
     what = "left the client" if sent else "reached this capture"
@@ -230,7 +228,7 @@ def _unanswered(evidence: Evidence) -> list[int]:
     return silent.filter("silent").sort("flow")["flow"].to_list()
 
 
-def _finding(row: dict[str, Any], control: str | None) -> Finding:
+def _finding(row: Row, control: str | None) -> Finding:
     sign = _l4s_sign(row, control)
     why, confidence = _reason(row)
     return Finding(
@@ -249,14 +247,14 @@ def _finding(row: dict[str, Any], control: str | None) -> Finding:
     )
 
 
-def _l4s_sign(row: dict[str, Any], control: str | None) -> str:
+def _l4s_sign(row: Row, control: str | None) -> str:
     """Sign that L4S was intended; empty without one."""
     if control is not None:
         return f"The kernel log shows {control} for this flow"
     return "The client sent its SYN with ECT(1)" if row["syn_ecn"] == ECT1 else ""
 
 
-def _outcome(row: dict[str, Any]) -> str:
+def _outcome(row: Row) -> str:
     if row["mode"] == "none":
         return "the flow uses no ECN"
     if 2 * (row["data_not_ect"] or 0) > (row["data_packets"] or 0):
@@ -264,7 +262,7 @@ def _outcome(row: dict[str, Any]) -> str:
     return "the flow uses classic ECN"
 
 
-def _reason(row: dict[str, Any]) -> tuple[str, Confidence]:
+def _reason(row: Row) -> tuple[str, Confidence]:
     if row["syn_retry_ace"] in GAVE_UP:
         return _gave_up(row), Confidence.HIGH
     answer = ANSWERS.get(row["synack_ace"])
@@ -279,7 +277,7 @@ def _reason(row: dict[str, Any]) -> tuple[str, Confidence]:
     return why, confidence
 
 
-def _gave_up(row: dict[str, Any]) -> str:
+def _gave_up(row: Row) -> str:
     """A plain SYN that is answered after one with flags that is not: a firewall first."""
     after = f"the client fell back to {GAVE_UP[row['syn_retry_ace']]} after "
     syns = count(row["syn_count"], "SYN")

@@ -31,12 +31,10 @@ References
 RFC 9331 section 4.2, https://github.com/L4STeam/linux/issues/10
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.vantage import at_sender, first, once
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.keys import DIRECTION, KEY
 
@@ -71,7 +69,7 @@ def _known(evidence: Evidence) -> pl.DataFrame:
     return known.select("source", "flow", "mode", full=pl.col("handshake") == "full")
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     settled = "classic ECN" if row["mode"] == "classic" else "no ECN"
     what = f"{row['data_ect1']:,} data packets"
     if row["near"]:

@@ -31,12 +31,10 @@ References
 RFC 9331 section 4.1
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.vantage import once
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.keys import DIRECTION
 from l4strace.schema.words import ECT1
@@ -85,7 +83,7 @@ def _accecn(evidence: Evidence) -> pl.DataFrame:
     return accecn.group_by("flow").agg(*syns)
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     share = row["data_ect0"] / (row["data_ect0"] + row["data_ect1"] + row["data_not_ect"])
     return Finding(
         Severity.WARNING,
@@ -102,7 +100,7 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-def _sign(row: dict[str, Any]) -> str:
+def _sign(row: Row) -> str:
     """Sign of an L4S sender."""
     packet, codepoint = ("SYN", "syn_ecn") if row["forward"] else ("SYN/ACK", "synack_ecn")
     if row[codepoint] == ECT1:

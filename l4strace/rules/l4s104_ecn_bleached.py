@@ -34,11 +34,9 @@ References
 RFC 9768 section 3.2.2.1 (reflection) and 3.2.2.3 (mangling), RFC 6040, RFC 9331 section 4.1
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import paths, subjects
 from l4strace.schema.words import CODEPOINTS, ECN_FIELD, ECT0, ECT1, NOT_ECT
@@ -86,7 +84,7 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
     ]
 
 
-def _cleared(row: dict[str, Any]) -> str:
+def _cleared(row: Row) -> str:
     ways = [f"{sent}_to_{arrived}" for sent in ("ect1", "ect0") for arrived in CODEPOINTS]
     left = sum(row[way] or 0 for way in ways)
     what = f"{row['cleared']:,} of {count(row['matched'], 'packet')} left as ECT and arrived"
@@ -96,7 +94,7 @@ def _cleared(row: dict[str, Any]) -> str:
     return f"{what} as Not-ECT: the path bleaches ECN."
 
 
-def _whole_byte(row: dict[str, Any]) -> str:
+def _whole_byte(row: Row) -> str:
     rewritten = row["dscp_changed"] or 0
     both = rewritten + row["cleared"] - row["matched"]
     # At least so many lost both; where few packets had ECT, others may be those with another DSCP.
@@ -126,7 +124,7 @@ def _by_reflection(evidence: Evidence) -> list[Finding]:
     return found
 
 
-def _reflected(row: dict[str, Any], packet: str, sent: int, frame: int | None) -> Finding:
+def _reflected(row: Row, packet: str, sent: int, frame: int | None) -> Finding:
     data_arrives = (row["e1b_bytes"] or 0) + (row["e0b_bytes"] or 0) > 0
     counted = row["e1b_bytes"] is not None and not data_arrives
     message = (
@@ -176,7 +174,7 @@ def _by_counters(evidence: Evidence) -> list[Finding]:
 
 
 def _finding(
-    row: dict[str, Any],
+    row: Row,
     severity: Severity,
     confidence: Confidence,
     message: str,

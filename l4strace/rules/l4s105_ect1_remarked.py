@@ -33,11 +33,9 @@ References
 RFC 9331 section 5.1, RFC 9768 section 3.2.2.3
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.schema.words import ECN_FIELD, ECT0, ECT1
@@ -77,7 +75,7 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
     ]
 
 
-def _changes(row: dict[str, Any]) -> str:
+def _changes(row: Row) -> str:
     return " and ".join(
         f"{row[column]:,} left as {NAMES[sent]} and arrived as {NAMES[ECT1 + ECT0 - sent]}"
         for sent, column in ((ECT1, "ect1_to_ect0"), (ECT0, "ect0_to_ect1"))
@@ -139,7 +137,7 @@ def _by_reflection(evidence: Evidence) -> list[Finding]:
 
 
 def _finding(
-    row: dict[str, Any],
+    row: Row,
     confidence: Confidence,
     message: str,
     frame: int | None,

@@ -27,12 +27,10 @@ References
 RFC 9768 sections 3.1.1 and 3.2.2.1 (reflection), RFC 3168 section 5 (CE)
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.vantage import first
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import CE, ECN_FIELD, NOT_ECT
 
@@ -54,7 +52,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return found
 
 
-def _finding(row: dict[str, Any], forward: bool, packet: str, sent: int | None) -> Finding:
+def _finding(row: Row, forward: bool, packet: str, sent: int | None) -> Finding:
     frames = (row["syn_frame"], row["synack_frame"], row["final_ack_frame"])
     if sent == CE and row["vantage"] == ("client" if forward else "server"):
         message = f"The {packet} carries CE at its sender already. Only a queue may set CE."

@@ -37,11 +37,9 @@ References
 RFC 9768 sections 3.2.1 (initial value), 3.2.2 and 3.2.2.4
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import paths, subjects
 from l4strace.wording.quantities import count
@@ -109,7 +107,7 @@ def _one_sided(evidence: Evidence) -> list[Finding]:
     return [(_frozen if row["ace_first"] else _zeroed)(row) for row in rows.iter_rows(named=True)]
 
 
-def _zeroed(row: dict[str, Any]) -> Finding:
+def _zeroed(row: Row) -> Finding:
     return _finding(
         row,
         Confidence.HIGH,
@@ -121,7 +119,7 @@ def _zeroed(row: dict[str, Any]) -> Finding:
     )
 
 
-def _frozen(row: dict[str, Any]) -> Finding:
+def _frozen(row: Row) -> Finding:
     return _finding(
         row,
         Confidence.HIGH,
@@ -133,7 +131,7 @@ def _frozen(row: dict[str, Any]) -> Finding:
 
 
 def _finding(
-    row: dict[str, Any],
+    row: Row,
     confidence: Confidence,
     message: str,
     frame: int | None,

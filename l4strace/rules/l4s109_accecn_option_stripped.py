@@ -28,11 +28,9 @@ References
 RFC 9768 sections 3.2.3 (kinds) and 3.2.3.2 (path traversal)
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
 
@@ -57,7 +55,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-def _done(row: dict[str, Any]) -> str:
+def _done(row: Row) -> str:
     """`removed 3 and rewrote 12 of them`."""
     done = (("removed", row["option_stripped"]), ("rewrote", row["option_changed"]))
     what = " and ".join(f"{verb} {number:,}" for verb, number in done if number)

@@ -37,7 +37,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.derive.vantage import first, nearest
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.keys import DIRECTION, KEY
 from l4strace.wording.quantities import count
@@ -80,7 +80,7 @@ def _rewritten(evidence: Evidence) -> set[tuple[Any, ...]]:
     return set(behind.select(KEY).rows())
 
 
-def _finding(row: dict[str, Any], by_path: bool) -> Finding:
+def _finding(row: Row, by_path: bool) -> Finding:
     zeroed, implausible = row["option_zeroed"] or 0, row["option_implausible"] or 0
     total = row["accecn_options"] or 0
     what = [

@@ -31,11 +31,9 @@ References
 RFC 9768 section 3.2.2
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.wording.quantities import count
 
@@ -97,7 +95,7 @@ def _feedback_cut(evidence: Evidence) -> pl.DataFrame:
     )
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     low, high = row["ce_fed_back_lo"], row["ce_fed_back_hi"]
     reported = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return Finding(

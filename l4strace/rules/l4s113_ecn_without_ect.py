@@ -31,12 +31,10 @@ References
 RFC 9768 sections 3.2.2.3 and 3.2.2.4, RFC 9331 section 4.1, RFC 3168 section 6.1.1
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.vantage import first
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.words import ACCECN_REQUEST
 
@@ -74,7 +72,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [_finding(row) for row in rows.iter_rows(named=True)]
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     at_sender = row["vantage"] == ("client" if row["forward"] else "server")
     unused = at_sender and row["mode"] == "classic"
     where = "leaves its sender" if at_sender else "passes this capture"

@@ -33,11 +33,9 @@ References
 RFC 6040 section 4, RFC 9599, RFC 9331 section 6.2
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence, traffic
+from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 
 MIN_TUNNEL_MARKS = 10
@@ -70,7 +68,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return found
 
 
-def _marks_lost(row: dict[str, Any]) -> list[Finding | Skipped]:
+def _marks_lost(row: Row) -> list[Finding | Skipped]:
     marks = row["outer_ce"] + row["ce"]
     counted = row["mode"] in ("accecn", None)  # over UDP there is no mode, and reports count CE
     reported = row["ce_fed_back_hi"] if counted else _classic(row)
@@ -95,14 +93,14 @@ def _marks_lost(row: dict[str, Any]) -> list[Finding | Skipped]:
     ]
 
 
-def _classic(row: dict[str, Any]) -> int | None:
+def _classic(row: Row) -> int | None:
     """Marks that classic ECN can show: none, or an unknown number (all of them, then)."""
     if row["mode"] != "classic" or row["ece_acks"] is None:
         return None
     return 0 if row["ece_acks"] == 0 else int(row["outer_ce"] + row["ce"])
 
 
-def _hidden(row: dict[str, Any]) -> Finding:
+def _hidden(row: Row) -> Finding:
     return Finding(
         Severity.WARNING,
         Confidence.HIGH,
@@ -116,7 +114,7 @@ def _hidden(row: dict[str, Any]) -> Finding:
     )
 
 
-def _tunnel(row: dict[str, Any]) -> str:
+def _tunnel(row: Row) -> str:
     names = {"gre": "GRE", "vxlan": "VXLAN", "geneve": "Geneve", "ipip": "IP-in-IP", "gtp": "GTP-U"}
     return f"{names[row['tunnel']]} tunnel" if row["tunnel"] in names else "tunnel"
 

@@ -34,11 +34,9 @@ References
 RFC 3542 section 6.5 (IPV6_TCLASS), RFC 9000 section 13.4.2 (every path is validated)
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence, traffic
+from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support.tried import FOR_GOOD, MOST_PROBES
 from l4strace.wording.quantities import count
@@ -81,7 +79,7 @@ def _senders(evidence: Evidence) -> pl.DataFrame:
     )
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     bare, other = ("IPv6", "IPv4") if row["ipv6"] else ("IPv4", "IPv6")
     return Finding(
         Severity.WARNING,

@@ -30,11 +30,9 @@ References
 RFC 2474 section 3, RFC 9956
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence, traffic
+from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import paths
 from l4strace.schema.keys import DIRECTION
@@ -60,7 +58,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [_finding(row) for row in rows.to_dicts()]
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     left, arrived = row["dscp_near"], row["dscp_far"]
     what = f"most left as {dscp(left)} and arrived as {dscp(arrived)}"
     if left == arrived:

@@ -30,11 +30,9 @@ References
 RFC 8888 section 3.1, RFC 9331 section 4.2, ip(7)
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence, traffic
+from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.words import TRANSPORTS
 from l4strace.wording.quantities import count
@@ -63,7 +61,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [_finding(row) for row in rows.iter_rows(named=True)]
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     marks, packets = count(row["ce"], "packet"), count(row["reported_packets"], "packet")
     return Finding(
         Severity.WARNING,

@@ -32,11 +32,9 @@ References
 RFC 3168 section 6.1.2; RFC 8511; RFC 8257 section 3.3 (DCTCP)
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.schema.keys import of_round
@@ -106,7 +104,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-def _finding(row: dict[str, Any], control: str) -> Finding:
+def _finding(row: Row, control: str) -> Finding:
     silent = not row["cwr_packets"]
     answer = "it sent no CWR" if silent else f"it set CWR on {count(row['cwr_packets'], 'packet')}"
     ignored = round(row["ignored"] * row["echoes"])

@@ -38,12 +38,10 @@ References
 RFC 9331 section 4.3; RFC 8257 section 3.3; RFC 8888
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.senders import pressed
-from l4strace.evidence import Evidence, over_udp
+from l4strace.evidence import Evidence, Row, over_udp
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.wording.quantities import count, quantity, share
@@ -97,7 +95,7 @@ def _over_udp(evidence: Evidence) -> list[Finding | Skipped]:
     return found
 
 
-def _went_on(row: dict[str, Any]) -> Finding:
+def _went_on(row: Row) -> Finding:
     before, after = (quantity(row[name], "bit/s") for name in ("before_bps", "after_bps"))
     lasted, asked = ((row[name] - row["first_ns"]) / 1e9 for name in ("last_ns", "asked_ns"))
     media = row["transport"] == "rtp"
@@ -118,7 +116,7 @@ def _went_on(row: dict[str, Any]) -> Finding:
     )
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     return Finding(
         Severity.WARNING,
         Confidence.MEDIUM,

@@ -39,13 +39,11 @@ RFC 9331 section 4.3 (response to loss); RFC 5681 section 3.1; heistp/sce-l4s-ec
 draft-ietf-ccwg-bbr (response to loss)
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.noise import REORDERED
 from l4strace.derive.senders import logged
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.l4s201_ece_ignored import MAJORITY, MIN_WINDOW
 from l4strace.rules.support import clocks, datagrams, subjects
@@ -144,7 +142,7 @@ def _needless(evidence: Evidence) -> pl.DataFrame:
     return pl.concat([rows.select(subjects.DIRECTION) for rows in kinds]).unique()
 
 
-def _finding(row: dict[str, Any], control: str) -> Finding:
+def _finding(row: Row, control: str) -> Finding:
     bbr = control.startswith(BBR)
     who = f"The sender ({control})" if control else "The sender"
     so = f": {control} keeps to the rate that it measured, by design" if bbr else ""

@@ -30,11 +30,9 @@ References
 tsvwg L4S issue 17; L4STeam/linux issue 17; RFC 9406 (HyStart++)
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import clocks, events, subjects
 from l4strace.wording.quantities import count
@@ -61,7 +59,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return clocks.measurable(evidence, found)
 
 
-def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
+def _finding(evidence: Evidence, row: Row) -> Finding:
     length_ns = row["above_ns"]
     fills, peak = row["fills_packets"] or 0.0, row["peak_packets"] or 0
     certain = row["one_way"] or peak >= OVERSHOOT * fills > 0

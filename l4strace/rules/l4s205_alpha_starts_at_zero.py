@@ -43,12 +43,10 @@ tsvwg L4S issue 17; tcp_prague.c, prague_init; prague_cc.cpp (UDP Prague); heist
 README, update of 2019-11-11
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.senders import logged
-from l4strace.evidence import Evidence, over_udp
+from l4strace.evidence import Evidence, Row, over_udp
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import datagrams, subjects
 from l4strace.schema.keys import of_round
@@ -107,7 +105,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return results + datagrams.media(evidence)
 
 
-def _from_kernel(evidence: Evidence) -> list[dict[str, Any]]:
+def _from_kernel(evidence: Evidence) -> list[Row]:
     cuts = evidence.cuts.filter((pl.col("origin") == "kernel") & (pl.col("cause") == "ce"))
     if cuts.is_empty():
         return []
@@ -118,7 +116,7 @@ def _from_kernel(evidence: Evidence) -> list[dict[str, Any]]:
     return list(whole.iter_rows(named=True))
 
 
-def _from_logs(evidence: Evidence) -> list[dict[str, Any]]:
+def _from_logs(evidence: Evidence) -> list[Row]:
     """What each Prague sender in user space made of its first mark, where its log begins before."""
     if evidence.udp_kernel.is_empty():
         return []
@@ -182,7 +180,7 @@ def _over_udp(evidence: Evidence) -> pl.DataFrame:
     )
 
 
-def _kernel_finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
+def _kernel_finding(evidence: Evidence, row: Row) -> Finding:
     return Finding(
         Severity.WARNING,
         Confidence.HIGH,
@@ -205,7 +203,7 @@ def _shrank(fraction: float) -> str:
     return "did not shrink" if percent == "0.0" else f"shrank by only {percent} %"
 
 
-def _log_finding(row: dict[str, Any]) -> Finding:
+def _log_finding(row: Row) -> Finding:
     before, after = row["cwnd_before"], row["cwnd_after"]
     return Finding(
         Severity.NOTICE,
@@ -223,7 +221,7 @@ def _log_finding(row: dict[str, Any]) -> Finding:
     )
 
 
-def _packet_finding(row: dict[str, Any], severity: Severity) -> Finding:
+def _packet_finding(row: Row, severity: Severity) -> Finding:
     return Finding(
         severity,
         Confidence.MEDIUM,

@@ -30,11 +30,9 @@ References
 RFC 9331 section 4.3 (limit bursts); RFC 9956 (NQB); tcp_prague.c, prague_burst_shift 12 = 244 us
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, subjects
 from l4strace.schema.words import NQB
@@ -88,7 +86,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     offloaded = (row["super_packets"] or 0) > 0
     note = " Offloads hide what the network card really sends." if offloaded else ""
     return Finding(

@@ -31,11 +31,9 @@ References
 RFC 9768 section 3.2.2.5 (safety against ACE ambiguity)
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.wording.quantities import count
@@ -74,7 +72,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return [Skipped("no log of a sender whose feedback the capture shows")]
     in_kernel = set(evidence.kernel["flow"].unique())
 
-    def who(row: dict[str, Any]) -> str:
+    def who(row: Row) -> str:
         return KERNEL if row["flow"] in in_kernel else PROGRAM
 
     marks = _ce(evidence, joined).to_dicts()
@@ -163,7 +161,7 @@ def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _ce_finding(row: dict[str, Any], who: str) -> Finding:
+def _ce_finding(row: Row, who: str) -> Finding:
     low, high = row["low"], row["high"]
     bounds = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return Finding(
@@ -178,7 +176,7 @@ def _ce_finding(row: dict[str, Any], who: str) -> Finding:
     )
 
 
-def _cwnd_finding(row: dict[str, Any], who: str) -> Finding:
+def _cwnd_finding(row: Row, who: str) -> Finding:
     return Finding(
         Severity.NOTICE,
         Confidence.LOW,

@@ -31,11 +31,9 @@ References
 L4STeam/iproute2, misc/ss.c; tcp_prague.c, PRAGUE_ALPHA_BITS and prague_get_info
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.fallback.samples import alphas
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import subjects
@@ -73,7 +71,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [*corrected, *(_finding(row) for row in wrong.iter_rows(named=True))]
 
 
-def _corrected(row: dict[str, Any]) -> Finding:
+def _corrected(row: Row) -> Finding:
     return Finding(
         Severity.INFO,
         Confidence.HIGH,
@@ -113,7 +111,7 @@ def _nearest() -> pl.Expr:
     return pl.col("recorded").clip("alpha_lo", "alpha_hi")
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     beyond = row["alpha_max"] > MAX_ALPHA
     small = not beyond and row["ratio"] < 1
     if beyond:

@@ -33,11 +33,9 @@ References
 RFC 9331 section 4.3 (limit bursts), RFC 9002 section 7.7
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence, traffic
+from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support.tried import VALIDATING
 from l4strace.schema.keys import DIRECTION
@@ -78,7 +76,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [_finding(row) for row in rows.unique(DIRECTION, maintain_order=True).to_dicts()]
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     return Finding(
         Severity.WARNING,
         Confidence.MEDIUM,

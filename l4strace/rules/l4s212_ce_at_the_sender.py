@@ -30,12 +30,10 @@ References
 RFC 9000 section 13.4.2 (validation), RFC 9331 section 4.2
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.vantage import at_sender, once
-from l4strace.evidence import Evidence, traffic
+from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support.tried import VALIDATING
 from l4strace.wording.quantities import count, share
@@ -56,7 +54,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [_finding(row) for row in rows.to_dicts()]
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     queue = "a queue of its host, in front of the capture, marks them"
     cause = f"The stack probes whether its peer reports CE, or {queue}."
     if row["ce"] > PROBES * row["packets"]:

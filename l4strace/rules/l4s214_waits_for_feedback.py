@@ -30,12 +30,10 @@ References
 RFC 8888 section 3.3, `udp_prague_receiver.cpp` (L4STeam/udp_prague, option --rfc8888)
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.vantage import nearest
-from l4strace.evidence import Evidence, traffic
+from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.keys import KEY
 from l4strace.wording.quantities import quantity, share
@@ -64,7 +62,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [_finding(row) for row in rows.iter_rows(named=True)]
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     waited, interval = share(row["waited"]), quantity(row["report_interval_us"], "us")
     rtt = (
         ""

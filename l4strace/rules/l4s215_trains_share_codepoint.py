@@ -35,11 +35,11 @@ References
 RFC 9331 section 4.3 (limit bursts), tc-dualpi2(8)
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
-from l4strace.evidence import Evidence, traffic
+from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support.tried import VALIDATING
 from l4strace.schema.keys import DIRECTION
@@ -99,7 +99,7 @@ def _middle_us(at: int) -> float:
     return 0.75 * (1 << at) if at else 0.5
 
 
-def _finding(row: dict[str, Any], of: Trains) -> Finding:
+def _finding(row: Row, of: Trains) -> Finding:
     who = "segmentation offload, or a link that marks what it releases at once"
     if row["sends_trains"]:
         who = "segmentation offload, as a capture shows trains as one packet"

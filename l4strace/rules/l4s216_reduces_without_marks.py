@@ -34,12 +34,10 @@ RFC 9331 section 4.3; RFC 8257 section 3.3; picoquic, prague.c (reduces in each 
 CE)
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.senders import logged
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.keys import KEY
 from l4strace.wording.moments import moment
@@ -71,7 +69,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [_finding(evidence, row) for row in rows.iter_rows(named=True)]
 
 
-def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
+def _finding(evidence: Evidence, row: Row) -> Finding:
     return Finding(
         Severity.NOTICE,
         Confidence.MEDIUM,

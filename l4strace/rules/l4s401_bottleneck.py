@@ -48,13 +48,12 @@ RFC 9332; RFC 8289; sch_dualpi2.c
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import polars as pl
 
 from l4strace.bottleneck import kinds
 from l4strace.derive import marked, neighbors, one_way
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, paths, subjects
 from l4strace.schema.words import BOTTLENECKS
@@ -117,13 +116,13 @@ def _findings(evidence: Evidence, known: pl.DataFrame) -> list[Finding]:
     ]
 
 
-def _numbers(signs: pl.DataFrame | None) -> list[dict[str, Any]]:
+def _numbers(signs: pl.DataFrame | None) -> list[Row]:
     """The signs that compared a number."""
     shown = signs.to_dicts() if signs is not None else []
     return [sign for sign in shown if sign["value"] is not None and sign["unit"]]
 
 
-def _sign(sign: dict[str, Any]) -> Measure:
+def _sign(sign: Row) -> Measure:
     value = sign["value"] if sign["words"] is None else sign["words"]
     expected = f"{sign['bound']} {quantity(sign['threshold'], sign['unit'])}"
     return Measure(sign["sign"], value, sign["unit"], expected)
@@ -148,7 +147,7 @@ def _changing(evidence: Evidence) -> pl.DataFrame:
     return on.select(*subjects.KEY, changing=pl.lit(value=True))
 
 
-def _finding(row: dict[str, Any], signs: list[dict[str, Any]]) -> Finding:
+def _finding(row: Row, signs: list[Row]) -> Finding:
     return Finding(
         Severity.INFO,
         _confidence(row["confidence"]),
@@ -160,7 +159,7 @@ def _finding(row: dict[str, Any], signs: list[dict[str, Any]]) -> Finding:
     )
 
 
-def _measures(row: dict[str, Any], shown: list[float]) -> Iterator[Measure]:
+def _measures(row: Row, shown: list[float]) -> Iterator[Measure]:
     """What the signs do not state: queue delay, marks and the rate of the path."""
     one_way = row["owd_median_us"] is not None
     queue = row["owd_median_us"] if one_way else row["queue_delay_us"]

@@ -31,11 +31,9 @@ References
 RFC 9331 section 4; L4STeam/linux issue 32
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, subjects
 from l4strace.wording.measures import OF_ROUNDS
@@ -66,7 +64,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return clocks.measurable(evidence, [_finding(row) for row in unmarked.iter_rows(named=True)])
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     queue = milliseconds(row["queue_delay_us"] or 0.0)
     lost = count(row["losses"], "retransmission") if row["losses"] else "no retransmission"
     return Finding(
@@ -90,7 +88,7 @@ def _confidence(value: float) -> Confidence:
     return Confidence.MEDIUM if value >= MEDIUM else Confidence.LOW
 
 
-def _where(row: dict[str, Any]) -> str:
+def _where(row: Row) -> str:
     if row["loss_delay_us"] is None:
         return ""
     return f" {at_delay(milliseconds(row['loss_delay_us']))}"

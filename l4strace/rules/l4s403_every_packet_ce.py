@@ -39,15 +39,13 @@ References
 RFC 3168 section 5; Apple developer forum thread 145130
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.bottleneck.signs.losses import QUEUE_US
 from l4strace.bottleneck.signs.marks import EVERY_PACKET
 from l4strace.derive import marked, timed
 from l4strace.derive.vantage import at_sender
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 
@@ -133,7 +131,7 @@ def _left_as_ce(evidence: Evidence) -> pl.DataFrame:
     return there.select(*subjects.DIRECTION, left=pl.lit(True)).unique()
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     if row["left"]:
         return _at_the_sender(row)
     queue_us = row["queue_us"]
@@ -148,7 +146,7 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-def _why(row: dict[str, Any], standing: bool, slow: bool) -> str:
+def _why(row: Row, standing: bool, slow: bool) -> str:
     queue_us = row["queue_us"]
     if queue_us is None:
         return "a hop marks every packet, or a queue stands that this capture cannot show"
@@ -167,13 +165,13 @@ def _why(row: dict[str, Any], standing: bool, slow: bool) -> str:
     return f"a hop marks every packet, as queue delay is {queue_us / 1000:.1f} ms (median)"
 
 
-def _at_no_queue(row: dict[str, Any]) -> bool:
+def _at_no_queue(row: Row) -> bool:
     """Whether packets that met no queue were marked like the rest: by no AQM, then."""
     met_none = row["empty_packets"] or 0
     return met_none >= MIN_PACKETS and row["empty_marked"] >= EVERY_PACKET * met_none
 
 
-def _at_the_sender(row: dict[str, Any]) -> Finding:
+def _at_the_sender(row: Row) -> Finding:
     return _marked(
         row,
         Severity.WARNING,
@@ -185,7 +183,7 @@ def _at_the_sender(row: dict[str, Any]) -> Finding:
     )
 
 
-def _share(row: dict[str, Any]) -> str:
+def _share(row: Row) -> str:
     if row["echoed"]:
         flight = "" if row["flight"] is None else f" and has {row['flight']:.0f} packets in flight"
         return (
@@ -196,7 +194,7 @@ def _share(row: dict[str, Any]) -> str:
 
 
 def _marked(
-    row: dict[str, Any], severity: Severity, confidence: Confidence, message: str, action: str
+    row: Row, severity: Severity, confidence: Confidence, message: str, action: str
 ) -> Finding:
     return Finding(
         severity,

@@ -32,12 +32,10 @@ References
 sch_dualpi2.c (step 1 ms, target 15 ms); RFC 8033 (PIE: 15 ms); RFC 8289 (CoDel: 5 ms)
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive import neighbors, one_way
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, subjects
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
@@ -80,14 +78,14 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     known = late.join(_medians(evidence, late), on=subjects.KEY, how="left", maintain_order="left")
     paths = neighbors.directions(evidence).select(*subjects.KEY, "path")
     known = known.join(paths, on=subjects.KEY, how="left", maintain_order="left")
-    queues: dict[object, list[dict[str, Any]]] = {}
+    queues: dict[object, list[Row]] = {}
     for row in sorted(known.to_dicts(), key=_median, reverse=True):
         if _median(row)[1] > row["allowed"]:
             queues.setdefault(_queue(row, _key(row) in scalable), []).append(row)
     return clocks.measurable(evidence, [_finding(*rows) for rows in queues.values()])
 
 
-def _queue(row: dict[str, Any], ect1: bool) -> object:
+def _queue(row: Row, ect1: bool) -> object:
     """What the flows of one queue have in common; those of a queue per flow have nothing."""
     if row["path"] is None or row["kind"] in ("per-flow", CLASSIC_OR_PER_FLOW):
         return _key(row)
@@ -95,11 +93,11 @@ def _queue(row: dict[str, Any], ect1: bool) -> object:
     return row["source"], row["path"], kind, kind == "l4s" and ect1
 
 
-def _key(row: dict[str, Any]) -> tuple[int, int, bool]:
+def _key(row: Row) -> tuple[int, int, bool]:
     return row["source"], row["flow"], row["forward"]
 
 
-def _allowed(row: dict[str, Any], ect1: bool) -> float:
+def _allowed(row: Row, ect1: bool) -> float:
     """Queue delay up to which the queue is as it should be, in us."""
     if row["kind"] in UNMARKED:
         return UNMARKED_US
@@ -132,14 +130,14 @@ def _medians(evidence: Evidence, late: pl.DataFrame) -> pl.DataFrame:
     return of_rounds.join(ways, on=subjects.KEY, how="full", coalesce=True)
 
 
-def _median(row: dict[str, Any]) -> tuple[str, float]:
+def _median(row: Row) -> tuple[str, float]:
     """Median queue delay of all packets with its name; that of steady rounds if nothing else."""
     named = {"owd_median_us": ONE_WAY, "packets_us": OF_PACKETS, "queue_delay_us": OF_ROUNDS}
     known = ((words, float(row[name])) for name, words in named.items() if row[name] is not None)
     return next(known, (OF_ROUNDS, 0.0))
 
 
-def _finding(row: dict[str, Any], *others: dict[str, Any]) -> Finding:
+def _finding(row: Row, *others: Row) -> Finding:
     (name, median), low, allowed = _median(row), row["low_us"], row["allowed"]
     stands = low is not None and low > allowed
     return Finding(
@@ -163,7 +161,7 @@ def _finding(row: dict[str, Any], *others: dict[str, Any]) -> Finding:
     )
 
 
-def _shared(row: dict[str, Any], others: tuple[dict[str, Any], ...]) -> str:
+def _shared(row: Row, others: tuple[Row, ...]) -> str:
     """`; flows 0, 2 and 3 wait in it, too`, or nothing."""
     also = sorted({other["flow"] for other in others} - {row["flow"]})
     if not also:

@@ -34,12 +34,10 @@ References
 RFC 3393 (delay variation); tcp_prague.c, V0_LG (750 us); RFC 9331 section 4.3
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.noise import TRAIN_TIMES
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, subjects
 from l4strace.wording.quantities import quantity
@@ -78,7 +76,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return clocks.measurable(evidence, found)
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     known = ADDED_BY.get(row["added_by"] or "")
     by = known[0] if known else "one capture cannot show which direction adds it"
     adds = known[1] if known else "Capture at both ends to see which direction adds it; look"

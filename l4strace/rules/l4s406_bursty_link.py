@@ -30,11 +30,10 @@ RFC 9331 section 4.3; IEEE 802.11 A-MPDU; tcp_prague.c, V0_LG (750 us)
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.l4s405_path_jitter import BELOW
 from l4strace.rules.support import subjects
@@ -52,7 +51,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [_finding(row) for row in subjects.of_each_path(bursty).iter_rows(named=True)]
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     where = ADDED_BY.get(row["added_by"] or "", "")
     return Finding(
         Severity.NOTICE,
@@ -65,7 +64,7 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-def _measures(row: dict[str, Any]) -> Iterator[Measure]:
+def _measures(row: Row) -> Iterator[Measure]:
     """Packets that one ACK reports together show no jitter."""
     yield Measure("release period", row["release_us"], "us")
     if row["common_us"] is not None:

@@ -29,12 +29,10 @@ References
 RFC 9331 section 4.3 (loss detection in units of time); RFC 8985 (RACK); RFC 4737
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.noise import REORDERED
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.schema.keys import PATH
@@ -59,7 +57,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [_finding(row) for row in known.iter_rows(named=True)]
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     more = row["flows"] - 1
     # ACKs report some of them; a capture behind the reordering has them all.
     bound = "at least " if row["late_packets"] > (row["out_of_order"] or 0) else ""

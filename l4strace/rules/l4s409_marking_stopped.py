@@ -32,21 +32,19 @@ RFC 9331 section 5.2 (what L4S needs of a bottleneck); RFC 9332 section 2.5
 """
 
 from itertools import pairwise
-from typing import Any
 
 import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import paths
+from l4strace.rules.support.paths import Phase
 from l4strace.wording import vantages
 from l4strace.wording.moments import span
 from l4strace.wording.quantities import count
 
 MIN_LOST = 3
 """Losses that are named: fewer may be random."""
-
-Phase = dict[str, Any]
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

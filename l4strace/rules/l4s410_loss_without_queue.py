@@ -32,12 +32,10 @@ References
 RFC 9331 section 4.3; RFC 8985 (RACK)
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.neighbors import FRAME_BYTES
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, subjects
 from l4strace.schema.keys import PATH
@@ -79,7 +77,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return clocks.measurable(evidence, [_finding(row) for row in first.iter_rows(named=True)])
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _finding(row: Row) -> Finding:
     known, policed = row["lost"] is not None, row["kind"] == "policed"
     lost = row["lost"] if known else row["losses"]
     more = row["flows"] - 1
@@ -102,7 +100,7 @@ def _finding(row: dict[str, Any]) -> Finding:
     )
 
 
-def _policer(row: dict[str, Any]) -> tuple[str, str]:
+def _policer(row: Row) -> tuple[str, str]:
     """What it does, with its rate and its burst (payload), and what to do."""
     burst = row["policed_burst_bytes"] or 0.0
     more = f" and bursts of at least {quantity(burst, 'byte')}" if burst >= FRAME_BYTES else ""

@@ -34,13 +34,11 @@ References
 RFC 9956; RFC 9332
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.core import _native
 from l4strace.derive import neighbors, one_way
-from l4strace.evidence import Evidence, traffic
+from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.schema.keys import DIRECTION, KEY
@@ -100,7 +98,7 @@ def _waits(evidence: Evidence) -> pl.DataFrame:
     )
 
 
-def _beside(waits: pl.DataFrame, row: dict[str, Any]) -> pl.DataFrame:
+def _beside(waits: pl.DataFrame, row: Row) -> pl.DataFrame:
     """Directions that travelled as ``row`` does, for half of its time and more."""
     begin = pl.max_horizontal("first_ns", pl.lit(row["first_ns"]))
     end = pl.min_horizontal("last_ns", pl.lit(row["last_ns"]))
@@ -110,9 +108,7 @@ def _beside(waits: pl.DataFrame, row: dict[str, Any]) -> pl.DataFrame:
     return waits.filter(way, pl.col("flow") != row["flow"], end - begin >= MOSTLY * lasted)
 
 
-def _judged(
-    evidence: Evidence, row: dict[str, Any], beside: pl.DataFrame
-) -> Finding | Skipped | None:
+def _judged(evidence: Evidence, row: Row, beside: pl.DataFrame) -> Finding | Skipped | None:
     asks = pl.col("nqb") | pl.col("ect1")
     alike = pl.col("us").is_between(row["us"] / ALIKE, row["us"] * ALIKE)
     classic = beside.filter(~asks, alike).sort("us", "flow")
@@ -128,7 +124,7 @@ def _judged(
     return _building(row, limited)
 
 
-def _limited(evidence: Evidence, row: dict[str, Any]) -> float | None:
+def _limited(evidence: Evidence, row: Row) -> float | None:
     """Share of the rounds that the window limits; null where no feedback shows it."""
     own = pl.all_horizontal(pl.col(name) == row[name] for name in KEY)
     share_of: float | None = (
@@ -137,9 +133,7 @@ def _limited(evidence: Evidence, row: dict[str, Any]) -> float | None:
     return share_of
 
 
-def _waiting(
-    evidence: Evidence, row: dict[str, Any], other: dict[str, Any], quick: list[dict[str, Any]]
-) -> Finding:
+def _waiting(evidence: Evidence, row: Row, other: Row, quick: list[Row]) -> Finding:
     asks = "DSCP 45 (NQB)" if row["nqb"] else "ECT(1)"
     us, others_us = (quantity(one["us"], "us") for one in (row, other))
     there = "".join(
@@ -162,7 +156,7 @@ def _waiting(
     )
 
 
-def _building(row: dict[str, Any], limited: float) -> Finding:
+def _building(row: Row, limited: float) -> Finding:
     return Finding(
         Severity.WARNING,
         Confidence.MEDIUM,
@@ -178,7 +172,7 @@ def _building(row: dict[str, Any], limited: float) -> Finding:
     )
 
 
-def _measure(row: dict[str, Any]) -> Measure:
+def _measure(row: Row) -> Measure:
     return Measure("median wait", row["us"], "us", f"below {quantity(DEEP_US, 'us')}")
 
 

@@ -39,11 +39,9 @@ References
 RFC 9331 section 4.3; Sarpkaya et al., ANRW 2024 (shares with and without the fallback)
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import datagrams, subjects
 from l4strace.wording.quantities import quantity
@@ -74,7 +72,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [_finding(evidence, row) for row in worst.iter_rows(named=True)]
 
 
-def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
+def _finding(evidence: Evidence, row: Row) -> Finding:
     own, other = (
         quantity(row[name], "bit/s") for name in ("starved_rate_bps", "starved_other_rate_bps")
     )
@@ -97,7 +95,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     )
 
 
-def _action(evidence: Evidence, row: dict[str, Any]) -> str:
+def _action(evidence: Evidence, row: Row) -> str:
     """By what shares the queue; a fault of a sender that explains it has a finding of its own."""
     if datagrams.may_be_fixed(evidence, row["other_flow"]):
         return f"Check whether flow {row['other_flow']} responds to marks and losses."

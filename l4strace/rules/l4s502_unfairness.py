@@ -28,12 +28,10 @@ References
 R. Jain, D. Chiu, W. Hawe, "A quantitative measure of fairness", 1984
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.coexistence import HELD_BACK
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, datagrams, subjects
 from l4strace.wording.quantities import quantity
@@ -67,7 +65,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return clocks.measurable(evidence, found)
 
 
-def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
+def _finding(evidence: Evidence, row: Row) -> Finding:
     return Finding(
         Severity.NOTICE,
         Confidence.MEDIUM,

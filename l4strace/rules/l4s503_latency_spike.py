@@ -35,11 +35,9 @@ References
 tsvwg L4S issue 17; heistp/sce-l4s-bakeoff
 """
 
-from typing import Any
-
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, events, subjects
 from l4strace.wording.quantities import count, milliseconds
@@ -76,7 +74,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return clocks.measurable(evidence, found)
 
 
-def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
+def _finding(evidence: Evidence, row: Row) -> Finding:
     length = row["above_ns"] / 1e9
     reached = events.height(evidence, row, row["flow"])
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""
@@ -98,7 +96,7 @@ def _finding(evidence: Evidence, row: dict[str, Any]) -> Finding:
     )
 
 
-def _when(evidence: Evidence, row: dict[str, Any]) -> str:
+def _when(evidence: Evidence, row: Row) -> str:
     """`Latency spike of 0.3 s from t=5.0 s`, or `6 latency spikes in 2.1 s from t=5.0 s`."""
     start, span = subjects.moment(evidence, row["start_ns"]), row["end_ns"] - row["start_ns"]
     one = row["spikes"] == 1
@@ -106,7 +104,7 @@ def _when(evidence: Evidence, row: dict[str, Any]) -> str:
     return f"{what} {span / 1e9:.1f} s from {start}"
 
 
-def _more(row: dict[str, Any]) -> str:
+def _more(row: Row) -> str:
     """` It is the highest of 4 spikes`, where the finding does not tell of all."""
     if row["alike"] == row["spikes"]:
         return ""
@@ -115,7 +113,7 @@ def _more(row: dict[str, Any]) -> str:
     return f" {among} the highest of {row['alike']:,} spikes{unknown}."
 
 
-def _cause(evidence: Evidence, row: dict[str, Any]) -> str:
+def _cause(evidence: Evidence, row: Row) -> str:
     fell = events.fall(evidence, row) if row["cause"] == "rate-drop" else ""
     if fell:
         return f"Likely cause: {fell}"

@@ -36,12 +36,10 @@ References
 heistp/l4s-tests: on a bursty link Prague gets 14.3 of 20 Mbit/s at a 1 ms step
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive.neighbors import FRAME_BYTES
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, datagrams, paths, subjects
 from l4strace.wording.moments import span
@@ -92,7 +90,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return clocks.measurable(evidence, results)
 
 
-def _wasted(phase: dict[str, Any]) -> bool:
+def _wasted(phase: Row) -> bool:
     return (
         phase["capacity_bps"] >= MIN_RATE_BPS
         and (phase["low_share"] or 0.0) >= MIN_SHARE
@@ -100,13 +98,13 @@ def _wasted(phase: dict[str, Any]) -> bool:
     )
 
 
-def _sure(phase: dict[str, Any]) -> bool:
+def _sure(phase: Row) -> bool:
     """The path was not full, however much of what went over UDP was lost, or took another link."""
     least = paths.capacity_bps(phase) - phase["beside_bps"]
     return not phase["beside_bps"] or phase["rate_bps"] < LOW_PERCENT / 100 * least
 
 
-def _finding(evidence: Evidence, phase: dict[str, Any]) -> Finding:
+def _finding(evidence: Evidence, phase: Row) -> Finding:
     noisy = _noisy(evidence, phase) and not _grew(phase)
     steady = _steady(evidence, phase)
     part = phase["rate_bps"] / paths.capacity_bps(phase)
@@ -131,7 +129,7 @@ def _finding(evidence: Evidence, phase: dict[str, Any]) -> Finding:
     )
 
 
-def _noisy(evidence: Evidence, phase: dict[str, Any]) -> bool:
+def _noisy(evidence: Evidence, phase: Row) -> bool:
     """Jitter or bursts bring packets closer together than the path sends them."""
     of = subjects.noise(evidence).filter(
         (pl.col("source") == phase["source"]) & (pl.col("path") == phase["path"])
@@ -140,7 +138,7 @@ def _noisy(evidence: Evidence, phase: dict[str, Any]) -> bool:
     return bool(found.any())
 
 
-def _steady(evidence: Evidence, phase: dict[str, Any]) -> bool:
+def _steady(evidence: Evidence, phase: Row) -> bool:
     """The rate of the largest flow neither grows nor falls: congestion control does both."""
     rounds = subjects.rounds(evidence).filter(
         (pl.col("flow") == phase["flow"]) & (pl.col("forward") == phase["forward"]),
@@ -159,12 +157,12 @@ def _steady(evidence: Evidence, phase: dict[str, Any]) -> bool:
     return bool(high - low <= (STEADY if signaled else STEADY_UNMARKED) * usual)
 
 
-def _grew(phase: dict[str, Any]) -> bool:
+def _grew(phase: Row) -> bool:
     """The wasted time is the way up: only the rate that the flows reach bounds the capacity."""
     return not phase["capacity_shown"] and (phase["ramp_ns"] or 0) >= phase["low_ns"]
 
 
-def _measured(phase: dict[str, Any], noisy: bool) -> str:
+def _measured(phase: Row, noisy: bool) -> str:
     if noisy:
         return "capacity, at most"
     if phase["capacity_shown"]:
@@ -172,7 +170,7 @@ def _measured(phase: dict[str, Any], noisy: bool) -> str:
     return "capacity, at least" if _grew(phase) else "capacity, at most"
 
 
-def _capacity(phase: dict[str, Any], noisy: bool) -> str:
+def _capacity(phase: Row, noisy: bool) -> str:
     most = phase["capacity_bps"]
     if noisy:
         return f"at most {paths.rate(most)} (jitter and bursts make the path look faster)"

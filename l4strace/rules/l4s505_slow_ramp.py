@@ -32,7 +32,6 @@ RFC 9406 (HyStart++); L4STeam/linux, Prague's exit from slow start at the first 
 """
 
 from itertools import pairwise
-from typing import Any
 
 import polars as pl
 
@@ -41,6 +40,7 @@ from l4strace.derive.phases import FULL_SHARE
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, paths, subjects
+from l4strace.rules.support.paths import Phase
 from l4strace.schema.keys import PATH
 from l4strace.wording.quantities import count, share
 
@@ -49,8 +49,6 @@ LONG_NS = 3_000_000_000
 
 LONG_ROUNDS = 20
 """Round trips: slow start needs ten for 10,000 packets (RFC 6928), and as many with a pause."""
-
-Phase = dict[str, Any]
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

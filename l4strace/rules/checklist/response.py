@@ -2,11 +2,10 @@
 
 import math
 from itertools import pairwise
-from typing import Any
 
 import polars as pl
 
-from l4strace.evidence import Evidence, kept
+from l4strace.evidence import Evidence, Row, kept
 from l4strace.model import Confidence, Finding, Severity
 from l4strace.prague.constants import FRAC_CWND_UNIT
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
@@ -139,7 +138,7 @@ def _base_rtts(evidence: Evidence) -> pl.DataFrame:
     )
 
 
-def _rtt_pair(pair: dict[str, Any], own: float) -> Answer | None:
+def _rtt_pair(pair: Row, own: float) -> Answer | None:
     """A rate that goes with 1/RTT is Reno's; half of that in the exponent is clearly less."""
     ratio, rates = pair["other_rtt_us"] / own, pair["rate_bps"] / pair["other_rate_bps"]
     if ratio < 1:
@@ -219,7 +218,7 @@ def _carried(evidence: Evidence) -> dict[bool, int]:
     return dict(near.group_by("forward").agg(pl.col("payload_bytes").sum()).iter_rows())
 
 
-def _phases(sender: Sender) -> list[dict[str, Any]]:
+def _phases(sender: Sender) -> list[Row]:
     """Phases of the sender's path where nearly all bytes are its own; else none."""
     if (sender.row["payload_bytes"] or 0) < LONE * _carried(sender.evidence)[sender.forward]:
         return []
@@ -232,7 +231,7 @@ def _phases(sender: Sender) -> list[dict[str, Any]]:
     return [phase for phase in (mine[0] if mine else ()) if all(phase[name] for name in known)]
 
 
-def _window(sender: Sender, phase: dict[str, Any]) -> float:
+def _window(sender: Sender, phase: Row) -> float:
     """Packets that fill the path of a phase."""
     size = sender.row["max_payload"] or 1448
     return float(phase["capacity_bps"] * phase["base_rtt_us"] / 8e6 / size)

@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import polars as pl
 
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Finding
 from l4strace.rules.support import subjects
 from l4strace.schema.words import ECT1
@@ -28,7 +27,7 @@ class Sender:
 
     evidence: Evidence
     findings: tuple[Finding, ...]
-    row: dict[str, Any]
+    row: Row
 
     @property
     def flow(self) -> int:
@@ -41,7 +40,7 @@ class Sender:
         return bool(self.row["forward"])
 
     @cached_property
-    def handshake(self) -> dict[str, Any]:
+    def handshake(self) -> Row:
         """Row of `flows` of the sender's conversation, in the same capture."""
         here = (pl.col("source") == self.row["source"]) & (pl.col("flow") == self.flow)
         return self.evidence.flows.filter(here).row(0, named=True)
@@ -57,17 +56,17 @@ class Sender:
         return self.handshake["transport"] not in (None, "tcp")
 
     @cached_property
-    def law(self) -> dict[str, Any] | None:
+    def law(self) -> Row | None:
         """Row of `laws` of the sender's direction."""
         return self._one("laws")
 
     @cached_property
-    def bottleneck(self) -> dict[str, Any] | None:
+    def bottleneck(self) -> Row | None:
         """Row of `bottlenecks` of the sender's direction."""
         return self._one("bottlenecks")
 
     @cached_property
-    def noise(self) -> dict[str, Any] | None:
+    def noise(self) -> Row | None:
         """Row of `noise` of the sender's direction."""
         return self._one("noise")
 
@@ -98,7 +97,7 @@ class Sender:
     def _of(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.filter(*(pl.col(key) == self.row[key] for key in subjects.KEY))
 
-    def _one(self, table: str) -> dict[str, Any] | None:
+    def _one(self, table: str) -> Row | None:
         rows = self._of(getattr(self.evidence, table))
         return rows.row(0, named=True) if rows.height else None
 

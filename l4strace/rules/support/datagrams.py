@@ -5,13 +5,11 @@ in feedback that QUIC and SRTCP encrypt; where that of UDP Prague and of RTP (RF
 rules judge the flow as one of TCP, apart from its response: its law is another.
 """
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive import neighbors
 from l4strace.derive.senders import logged
-from l4strace.evidence import Capture, Evidence, kept, over_udp, traffic
+from l4strace.evidence import Capture, Evidence, Row, kept, over_udp, traffic
 from l4strace.model import Skipped
 from l4strace.schema.words import CODEPOINTS, TRANSPORTS
 from l4strace.wording.quantities import count, listed, share
@@ -111,7 +109,7 @@ def clause(capture: Capture, *, arrives: bool = True) -> str:
     return f"{who} {verb} ECT(1){marked if arrives else ''}"
 
 
-def shared(evidence: Evidence, phase: dict[str, Any]) -> str:
+def shared(evidence: Evidence, phase: Row) -> str:
     """Why the capacity of a path is not judged: how much of UDP came through is not known."""
     path = (pl.col("source") == phase["source"]) & (pl.col("path") == phase["path"])
     here = neighbors.datagrams(evidence).filter(path, pl.col("payload_bytes") > 0)

@@ -1,12 +1,11 @@
 """How rules word a latency spike."""
 
 from itertools import pairwise
-from typing import Any
 
 import polars as pl
 
 from l4strace.derive.spikes import JOIN_NS, LOOK_BACK_NS
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.rules.support import paths, subjects
 from l4strace.wording.quantities import listed
 
@@ -46,7 +45,7 @@ def episodes(spikes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def height(evidence: Evidence, row: dict[str, Any], named: int | None) -> str:
+def height(evidence: Evidence, row: Row, named: int | None) -> str:
     """`queue delay reached 72 ms`; less sure where lost packets have no RTT.
 
     Where the snaplen cut off SACK, no packet behind a lost one has an RTT either until the hole is
@@ -68,7 +67,7 @@ def fills(packets: float) -> str:
     return f"{least:,.0f} fill{'s' if round(least) == 1 else ''}"
 
 
-def fall(evidence: Evidence, row: dict[str, Any]) -> str:
+def fall(evidence: Evidence, row: Row) -> str:
     """`the capacity of the path fell from 47.8 Mbit/s to 4.83 Mbit/s at t=19.8 s`, or nothing.
 
     The fall nearest to the start of the spike, of those that derive.spikes takes for its cause; one
@@ -93,7 +92,7 @@ def fall(evidence: Evidence, row: dict[str, Any]) -> str:
     )
 
 
-def _without_sack(evidence: Evidence, row: dict[str, Any]) -> bool:
+def _without_sack(evidence: Evidence, row: Row) -> bool:
     """Whether the ACKs, which are the flow's other direction, have options that were cut off."""
     acks = evidence.directions.filter(
         (pl.col("source") == row["source"])
@@ -103,7 +102,7 @@ def _without_sack(evidence: Evidence, row: dict[str, Any]) -> bool:
     return bool((acks["options_cut"].fill_null(0) > 0).any())
 
 
-def others(row: dict[str, Any], named: int | None) -> str:
+def others(row: Row, named: int | None) -> str:
     """` Flows 0 and 1 waited.`, or nothing where only the flow that the finding names did."""
     if (row["flows"] or 1) > 1:
         return f" Flows {listed(row['hit'].split(', '))} waited."

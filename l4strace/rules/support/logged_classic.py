@@ -1,13 +1,11 @@
 """ECT(1) senders over UDP whose own log shows that they reduce as classic ones do."""
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive import neighbors, vantage
 from l4strace.derive.senders import logged
 from l4strace.derive.senders.laws import MIN_LAW_ROUNDS
-from l4strace.evidence import Evidence, traffic
+from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import Confidence, Finding, Measure, Severity, direction_of
 from l4strace.prague.constants import CUT_FLOOR
 from l4strace.schema.keys import DIRECTION, KEY
@@ -46,7 +44,7 @@ def _ect1(evidence: Evidence) -> pl.DataFrame:
     return near.filter(neighbors.carried() == "ect1").select(DIRECTION)
 
 
-def _finding(headline: str, row: dict[str, Any]) -> Finding:
+def _finding(headline: str, row: Row) -> Finding:
     given, asked = share(row["fraction"]), share(row["half_alpha"])
     return Finding(
         Severity.WARNING,

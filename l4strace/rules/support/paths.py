@@ -1,12 +1,10 @@
 """Paths as rules judge them: each once, as the capture nearest to its senders shows it."""
 
-from typing import Any
-
 import polars as pl
 
 from l4strace.derive import neighbors, vantage
 from l4strace.derive import phases as derived
-from l4strace.evidence import Evidence, kept, over_udp
+from l4strace.evidence import Evidence, Row, kept, over_udp
 from l4strace.schema.keys import KEY, PATH
 from l4strace.wording.quantities import quantity
 
@@ -16,7 +14,7 @@ where nothing but trains shows the capacity: while the link is not full, it lets
 once. Lab runs below capacity: 0.12 to 0.14; s1501-063 and s1501-032: 46.3 of 39.9 and 55.8 of 48.8
 Mbit/s."""
 
-Phase = dict[str, Any]
+Phase = Row
 
 
 def largest(evidence: Evidence) -> pl.DataFrame:

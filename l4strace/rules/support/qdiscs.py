@@ -1,10 +1,9 @@
 """Qdiscs that a log of `tc -s qdisc` shows, one sentence each."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from l4strace.derive import qdisc_polls
-from l4strace.evidence import Capture
+from l4strace.evidence import Capture, Row
 from l4strace.wording.quantities import count, quantity, share
 
 QDISCS_SHOWN = 8
@@ -19,13 +18,13 @@ def sentences(capture: Capture) -> Iterator[str]:
         yield f"{count(more, 'more qdisc')} (l4strace export qdiscs)."
 
 
-def name(row: dict[str, Any]) -> str:
+def name(row: Row) -> str:
     """`Qdisc tbf 1 of eth0`."""
     of = f" of {row['interface']}" if row["interface"] else ""
     return f"Qdisc {row['kind']} {(row['handle'] or '').rstrip(':')}{of}"
 
 
-def _facts(row: dict[str, Any]) -> Iterator[str]:
+def _facts(row: Row) -> Iterator[str]:
     """What its counters and its backlog show, in clauses."""
     offered = row["sent"] + row["drops"]
     lost = share(row["drops"] / offered)

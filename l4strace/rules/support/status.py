@@ -8,11 +8,10 @@ conversations that pass each step and gives the reason why none gets further.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import polars as pl
 
-from l4strace.evidence import Evidence, over_udp
+from l4strace.evidence import Evidence, Row, over_udp
 from l4strace.model import Finding, Status
 from l4strace.rules.support import datagrams, hosts, subjects
 from l4strace.schema.words import ACCECN_REQUEST, BOTTLENECKS, CODEPOINTS
@@ -267,7 +266,7 @@ def _agreed(steps: Steps, alone: bool) -> Iterator[str]:
         yield f"{steps.accecn.height:,} got it"
 
 
-def _how_sent(largest: dict[str, Any], alone: bool) -> str:
+def _how_sent(largest: Row, alone: bool) -> str:
     """The codepoint of data that is not ECT(1)."""
     if largest["codepoint"] is None:
         return "but carried no data" if alone else "but none carried data"

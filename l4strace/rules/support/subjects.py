@@ -1,7 +1,6 @@
 """Which flow directions a rule judges, and how it names them."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import polars as pl
 
@@ -10,7 +9,7 @@ from l4strace.derive.vantage import first as first
 from l4strace.derive.vantage import once as once
 from l4strace.derive.vantage import rounds as rounds
 from l4strace.derive.vantage import scalable as scalable
-from l4strace.evidence import Evidence, kept, traffic
+from l4strace.evidence import Evidence, Row, kept, traffic
 from l4strace.fallback.place import ISOLATED_CONFIDENCE as ISOLATED_CONFIDENCE
 from l4strace.fallback.place import LIKELY_CONFIDENCE as LIKELY_CONFIDENCE
 from l4strace.fallback.place import Place
@@ -113,9 +112,7 @@ def span(begin_ns: int | None, end_ns: int) -> tuple[int, int] | None:
     return None if begin_ns is None else (begin_ns, end_ns)
 
 
-def at(
-    evidence: Evidence, flow: int | None, forward: bool | None, ns: int | None
-) -> dict[str, Any]:
+def at(evidence: Evidence, flow: int | None, forward: bool | None, ns: int | None) -> Row:
     """`source` and `frames` of the round that contains time `ns`, as arguments of a finding."""
     if ns is None or flow is None or evidence.rounds.is_empty():
         return {}
@@ -132,7 +129,7 @@ def titled(evidence: Evidence, flow: int) -> str:
     return name[0].upper() + name[1:]
 
 
-def _first(frame: pl.DataFrame) -> dict[str, Any] | None:
+def _first(frame: pl.DataFrame) -> Row | None:
     return frame.row(0, named=True) if frame.height else None
 
 

@@ -1,12 +1,12 @@
 """ECN as a sender over UDP tries it out and gives it up, and what became of it on the way."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from l4strace.derive import one_way
 from l4strace.derive.vantage import once
-from l4strace.evidence import Evidence, kept, traffic
+from l4strace.evidence import Evidence, Row, kept, traffic
 from l4strace.model import Confidence
 from l4strace.schema.words import CODEPOINTS, NOT_ECT
 
@@ -27,7 +27,7 @@ codepoints of whatever flow it carries."""
 class Tried(NamedTuple):
     """One direction near its sender: the run of ECT after which everything is Not-ECT."""
 
-    row: dict[str, Any]
+    row: Row
     """The direction's row of `directions`, with `transport`."""
     codepoint: int
     packets: int
@@ -68,7 +68,7 @@ def given_up(evidence: Evidence) -> list[Tried]:
     return [tried for tried in found if tried is not None]
 
 
-def _tried(row: dict[str, Any]) -> Tried | None:
+def _tried(row: Row) -> Tried | None:
     """Null where the codepoint changes more often than runs are kept: no sender probes so."""
     runs = row["first_ecn_runs"]
     if row["ecn_runs"] * 2 > len(runs):

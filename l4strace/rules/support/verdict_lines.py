@@ -5,13 +5,12 @@ finding, so that no verdict leaves one of the three questions open.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 
 from l4strace.derive import datagrams, neighbors, short_flows
 from l4strace.derive.coexistence import HELD_BACK
-from l4strace.evidence import Evidence
+from l4strace.evidence import Evidence, Row
 from l4strace.model import VerdictLines
 from l4strace.rules.support import subjects
 from l4strace.rules.support.datagrams import may_be_fixed
@@ -58,7 +57,7 @@ def _limits(evidence: Evidence) -> str:
     rows = rows.filter(counts).sort("payload_bytes", "flow", descending=[True, False])
     if rows.is_empty():
         return _at_receiver(evidence) or "Unknown: no flow has enough round trips with data."
-    kinds: dict[str, list[dict[str, Any]]] = {}
+    kinds: dict[str, list[Row]] = {}
     for row in rows.iter_rows(named=True):
         kinds.setdefault(_kind(row), []).append(row)
     ordered = sorted(kinds.items(), key=lambda kind: UNKNOWN.get(kind[0], 0))
@@ -89,13 +88,13 @@ def _at_receiver(evidence: Evidence) -> str:
     )
 
 
-def _kind(row: dict[str, Any]) -> str:
+def _kind(row: Row) -> str:
     """The row's kind; `no-ecn` for packets without ECN, whose reason holds for no other flow."""
     kind: str = row["kind"] or "unknown"
     return "no-ecn" if kind == "unknown" and row["marked_as"] == "not_ect" else kind
 
 
-def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
+def _limit(kind: str, rows: list[Row], several: bool) -> str:
     sure = max(row["confidence"] or 0.0 for row in rows)
     if kind in UNKNOWN:
         reason = (rows[0]["reason"] or "the packets do not show it").rstrip(".")
@@ -105,7 +104,7 @@ def _limit(kind: str, rows: list[dict[str, Any]], several: bool) -> str:
     return f"{text} ({_flows([row['flow'] for row in rows])})" if several else text
 
 
-def _marks(rows: list[dict[str, Any]]) -> str:
+def _marks(rows: list[Row]) -> str:
     """`, marking at 0.28 ms of queue delay`: as the flow with the shortest queue meets it."""
     known = [row for row in rows if row["marking_delay_us"] is not None]
     if not known:
@@ -197,7 +196,7 @@ def _alone(evidence: Evidence, short: str) -> str:
     return f"flow {first['flow']} {only}{_goodput(first)}{beside}"
 
 
-def _goodput(row: dict[str, Any]) -> str:
+def _goodput(row: Row) -> str:
     """`, 18.2 Mbit/s`, as wherever a flow's rate stands; without ACKs what was sent."""
     seconds = (row["last_ns"] - row["first_ns"]) / 1e9
     carried = row["acked_bytes"] or row["payload_bytes"]
