@@ -56,12 +56,12 @@ class Finding:
 
     ``headline`` states it in a few words, as one of its rule's headlines; empty until it is judged
     where that is the first of them. ``message`` is one sentence that stands alone; ``action`` one
-    on what to do. ``flow`` and
-    ``forward`` name the flow direction (null: the whole input), ``span_ns`` the time on the run's
-    clock, ``frames`` at most 20 Wireshark frame numbers of input ``source``. ``variant`` is a short
-    code where somebody must distinguish two findings of one rule. ``cause`` names the finding that
-    explains this one, and whose remedy is the one for both. ``rule`` is the code of the rule, which
-    fills it in (`Rule.ask`).
+    on what to do. ``flow`` and ``forward`` name the flow direction (null: the whole input),
+    ``span_ns`` the time on the run's clock, ``frames`` at most 20 Wireshark frame numbers of input
+    ``source``, less those that are null. ``variant`` is a short code where somebody must
+    distinguish two findings of one rule. ``cause`` names the finding that explains this one, and
+    whose remedy is the one for both. ``rule`` is the code of the rule, which fills it in
+    (`Rule.ask`).
     """
 
     severity: Severity
@@ -80,8 +80,8 @@ class Finding:
     rule: str = ""
 
     def __post_init__(self) -> None:
-        if len(self.frames) > MAX_FRAMES:
-            object.__setattr__(self, "frames", self.frames[:MAX_FRAMES])
+        known = tuple(frame for frame in self.frames if frame is not None)
+        object.__setattr__(self, "frames", known[:MAX_FRAMES])
 
 
 class Direction(TypedDict):

@@ -194,7 +194,7 @@ def _classic_dropped(row: Row) -> Finding:
         source=row["source"],
         flow=row["flow"],
         headline=CLASSIC_REFUSED,
-        frames=tuple(f for f in (row["syn_frame"], row["synack_frame"]) if f is not None),
+        frames=(row["syn_frame"], row["synack_frame"]),
         measures=(Measure("SYNs", row["syn_count"], "packet", "1"),),
     )
 
@@ -213,7 +213,7 @@ def _final_ack(row: Row) -> Finding:
         source=row["source"],
         flow=row["flow"],
         headline=FINAL_ACK,
-        frames=tuple(f for f in (row["synack_frame"], row["final_ack_frame"]) if f is not None),
+        frames=(row["synack_frame"], row["final_ack_frame"]),
         measures=(Measure("ACE of the final ACK", "000", "", "010, 011, 100 or 110"),),
     )
 
@@ -239,7 +239,7 @@ def _finding(row: Row, control: str | None) -> Finding:
         FIREWALL if row["syn_retry_ace"] == 0 else SERVER,
         source=row["source"],
         flow=row["flow"],
-        frames=tuple(f for f in (row["syn_frame"], row["synack_frame"]) if f is not None),
+        frames=(row["syn_frame"], row["synack_frame"]),
         measures=(
             Measure("ACE of the SYN", f"{ACCECN_REQUEST:03b}"),
             Measure("ACE of the SYN/ACK", _bits(row["synack_ace"]), "", "010, 011, 100 or 110"),

@@ -77,7 +77,7 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
             Severity.ERROR,
             Confidence.HIGH,
             _cleared(row) + _whole_byte(row),
-            (row["first_change_frame_near"],),
+            "first_change_frame_near",
             Measure("bleached packets", row["cleared"], "", "0"),
         )
         for row in rows.iter_rows(named=True)
@@ -118,13 +118,13 @@ def _by_reflection(evidence: Evidence) -> list[Finding]:
             "source", "flow", "data_ect1", "data_ect0", "e1b_bytes", "e0b_bytes"
         )
         found += [
-            _reflected(row | {"forward": forward}, packet, row[sent], row[frame])
+            _reflected(row | {"forward": forward}, packet, row[sent], frame)
             for row in rows.join(counted, on=["source", "flow"], how="left").iter_rows(named=True)
         ]
     return found
 
 
-def _reflected(row: Row, packet: str, sent: int, frame: int | None) -> Finding:
+def _reflected(row: Row, packet: str, sent: int, frame: str) -> Finding:
     data_arrives = (row["e1b_bytes"] or 0) + (row["e0b_bytes"] or 0) > 0
     counted = row["e1b_bytes"] is not None and not data_arrives
     message = (
@@ -139,7 +139,7 @@ def _reflected(row: Row, packet: str, sent: int, frame: int | None) -> Finding:
         Severity.NOTICE if data_arrives else Severity.ERROR,
         Confidence.HIGH if counted or data_arrives else Confidence.MEDIUM,
         message,
-        (frame,),
+        frame,
         Measure(f"{packet} as it arrived", "Not-ECT", "", NAMES[sent]),
     )
 
@@ -166,7 +166,7 @@ def _by_counters(evidence: Evidence) -> list[Finding]:
             Confidence.HIGH,
             f"The receiver acknowledged {quantity(row['acked_bytes'], 'byte')} and counted no ECT "
             "or CE byte, although data was ECT at this capture: the path bleaches ECN.",
-            (row["first_frame"],),
+            "first_frame",
             Measure("ECT bytes reported back", 0, "byte", f"{row['acked_bytes']:,}"),
         )
         for row in silent.iter_rows(named=True)
@@ -178,7 +178,7 @@ def _finding(
     severity: Severity,
     confidence: Confidence,
     message: str,
-    frames: tuple[int | None, ...],
+    frame: str,
     measure: Measure,
 ) -> Finding:
     return Finding(
@@ -187,7 +187,7 @@ def _finding(
         message,
         ACTION,
         **direction_of(row),
-        frames=tuple(frame for frame in frames if frame is not None),
+        frames=(row[frame],),
         measures=(measure,),
     )
 

@@ -68,7 +68,7 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
             row,
             Confidence.HIGH,
             f"Of {count(row['matched'], 'packet')}, {_changes(row)}.",
-            row["first_change_frame_near"],
+            "first_change_frame_near",
             Measure("re-marked packets", row["changed"], "", "0"),
         )
         for row in rows.iter_rows(named=True)
@@ -101,7 +101,7 @@ def _by_counters(evidence: Evidence) -> list[Finding]:
                 f"{row[own]:,} data packets are {NAMES[sent]} at this capture and none is "
                 f"{NAMES[ECT1 + ECT0 - sent]}, but the receiver counted "
                 f"{quantity(row[reported], 'byte')} as {NAMES[ECT1 + ECT0 - sent]}.",
-                row["first_frame"],
+                "first_frame",
                 Measure(
                     f"bytes reported as {NAMES[ECT1 + ECT0 - sent]}", row[reported], "byte", "0"
                 ),
@@ -128,7 +128,7 @@ def _by_reflection(evidence: Evidence) -> list[Finding]:
                 Confidence.MEDIUM,
                 f"The {packet} was {NAMES[row[sent]]} at this capture and arrived as "
                 f"{NAMES[row[arrived]]}.",
-                row[frame],
+                frame,
                 Measure(f"{packet} as it arrived", NAMES[row[arrived]], "", NAMES[row[sent]]),
             )
             for row in rows.iter_rows(named=True)
@@ -140,7 +140,7 @@ def _finding(
     row: Row,
     confidence: Confidence,
     message: str,
-    frame: int | None,
+    frame: str,
     measure: Measure,
 ) -> Finding:
     return Finding(
@@ -149,7 +149,7 @@ def _finding(
         f"{message} The path re-marks ECN.",
         ACTION,
         **direction_of(row),
-        frames=() if frame is None else (frame,),
+        frames=(row[frame],),
         measures=(measure,),
     )
 

@@ -53,7 +53,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _finding(row: Row, forward: bool, packet: str, sent: int | None) -> Finding:
-    frames = (row["syn_frame"], row["synack_frame"], row["final_ack_frame"])
     if sent == CE and row["vantage"] == ("client" if forward else "server"):
         message = f"The {packet} carries CE at its sender already. Only a queue may set CE."
     elif sent == CE:
@@ -80,7 +79,7 @@ def _finding(row: Row, forward: bool, packet: str, sent: int | None) -> Finding:
         source=row["source"],
         flow=row["flow"],
         forward=forward,
-        frames=tuple(frame for frame in frames if frame is not None),
+        frames=(row["syn_frame"], row["synack_frame"], row["final_ack_frame"]),
         measures=(Measure(f"{packet} as it arrived", "CE", "", "no CE"),),
     )
 

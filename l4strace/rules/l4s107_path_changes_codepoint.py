@@ -52,7 +52,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     for left, arrived in CHANGES:
         column = f"{left}_to_{arrived}"
         for row in evidence.paths.filter(pl.col(column) > 0).iter_rows(named=True):
-            frame = row["first_change_frame_near"]
             found.append(
                 Finding(
                     Severity.ERROR,
@@ -61,7 +60,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
                     f"and arrived as {NAMES[arrived]}: no queue may make this change.",
                     "Find the node between the two captures: move one capture hop by hop.",
                     **direction_of(row),
-                    frames=() if frame is None else (frame,),
+                    frames=(row["first_change_frame_near"],),
                     measures=(Measure("changed packets", row[column], "", "0"),),
                 )
             )

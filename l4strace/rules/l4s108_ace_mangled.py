@@ -71,10 +71,9 @@ def _by_both_ends(evidence: Evidence) -> list[Finding]:
     return [
         _finding(
             row,
-            Confidence.HIGH,
             f"The ACE bits (AE, CWR, ECE) of {row['ace_changed']:,} out of {row['matched']:,} "
             "packets changed on the path.",
-            row["first_change_frame_near"],
+            "first_change_frame_near",
             Measure("packets with changed ACE", row["ace_changed"], "", "0"),
         )
         for row in rows.iter_rows(named=True)
@@ -110,11 +109,10 @@ def _one_sided(evidence: Evidence) -> list[Finding]:
 def _zeroed(row: Row) -> Finding:
     return _finding(
         row,
-        Confidence.HIGH,
         f"ACE is 000 in every packet that carries the counter ({count(row['packets'], 'packet')} "
         "in all) although AccECN was negotiated. The counter starts at 101: the path or the "
         "receiver zeroes it.",
-        row["first_frame"],
+        "first_frame",
         Measure("first ACE", "000", "", "101"),
     )
 
@@ -122,28 +120,21 @@ def _zeroed(row: Row) -> Finding:
 def _frozen(row: Row) -> Finding:
     return _finding(
         row,
-        Confidence.HIGH,
         f"The ACE counter stays at {row['ace_first'] or 0:03b} although about {row['marks']:,} "
         "packets of the other direction were marked: the path or the receiver freezes it.",
-        row["first_frame"],
+        "first_frame",
         Measure("marks", row["marks"], "packet", f"at most {row['room']:,}"),
     )
 
 
-def _finding(
-    row: Row,
-    confidence: Confidence,
-    message: str,
-    frame: int | None,
-    measure: Measure,
-) -> Finding:
+def _finding(row: Row, message: str, frame: str, measure: Measure) -> Finding:
     return Finding(
         Severity.ERROR,
-        confidence,
+        Confidence.HIGH,
         message,
         ACTION,
         **direction_of(row),
-        frames=() if frame is None else (frame,),
+        frames=(row[frame],),
         measures=(measure,),
     )
 

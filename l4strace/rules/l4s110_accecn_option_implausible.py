@@ -100,7 +100,7 @@ def _finding(row: Row, by_path: bool) -> Finding:
         if by_path
         else "Update the stack that writes the option, or look for a middlebox that zeroes it.",
         **direction_of(row),
-        frames=() if row["option_fault_frame"] is None else (row["option_fault_frame"],),
+        frames=(row["option_fault_frame"],),
         measures=(
             Measure("zeroed options", zeroed, "", "0"),
             Measure("implausible options", implausible, "", "0"),

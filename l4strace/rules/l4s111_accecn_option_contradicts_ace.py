@@ -55,7 +55,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             "the CE byte counter contradicts the ACE counter: one of the two is wrong.",
             "Compare the ACE bits and options at both ends of the path.",
             **direction_of(row),
-            frames=() if row["option_fault_frame"] is None else (row["option_fault_frame"],),
+            frames=(row["option_fault_frame"],),
             measures=(
                 Measure("contradictions", row["option_contradicts_ace"], "", "0"),
                 Measure("options", row["accecn_options"]),

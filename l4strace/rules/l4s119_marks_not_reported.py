@@ -71,7 +71,7 @@ def _finding(row: Row) -> Finding:
         "Let the receiver's socket hand over the ECN field (IP_RECVTOS, IPV6_RECVTCLASS).",
         **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
-        frames=() if row["first_ce_frame"] is None else (row["first_ce_frame"],),
+        frames=(row["first_ce_frame"],),
         measures=(
             Measure("CE packets arrived", row["ce"], "", f"below {MIN_MARKS}"),
             Measure("CE packets reported", 0, "", f"{row['ce']:,}"),

@@ -85,7 +85,7 @@ def _finding(evidence: Evidence, row: Row) -> Finding:
         flow=row["culprit"],
         forward=row["forward"],
         span_ns=(row["start_ns"], row["end_ns"]),
-        frames=tuple(f for f in (row["first_frame"], row["last_frame"]) if f is not None),
+        frames=(row["first_frame"], row["last_frame"]),
         measures=(
             Measure("peak in flight", peak, "packet", _limit(fills, peak)),
             Measure("largest delay", row["height_us"], "us"),

@@ -230,7 +230,7 @@ def _packet_finding(row: Row, severity: Severity) -> Finding:
         ACTION,
         **direction_of(row),
         span_ns=(row["start_ns"], row["end_ns"]),
-        frames=tuple(f for f in (row["first_frame"], row["last_frame"]) if f is not None),
+        frames=(row["first_frame"], row["last_frame"]),
         measures=(
             Measure("in flight at the first CE", row["inflight_max_packets"], "packet"),
             Measure("in flight two rounds later", row["later"], "packet", "about half"),

@@ -98,7 +98,7 @@ def _finding(row: Row) -> Finding:
         "Use fq or internal pacing; check prague_burst_shift and tcp_min_tso_segs.",
         **direction_of(row),
         headline="" if row["ect1"] else OF_NQB,
-        frames=(row["frame"],) if row["frame"] is not None else (),
+        frames=(row["frame"],),
         measures=(
             Measure("median burst", int(row["burst"]), "byte"),
             Measure("median burst as time", row["burst_us"], "us", f"at most {LIMIT_US:.0f} us"),

@@ -54,7 +54,8 @@ import polars as pl
 from l4strace.bottleneck import kinds
 from l4strace.derive import marked, neighbors, one_way
 from l4strace.evidence import Evidence, Row
-from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
+from l4strace.fallback.place import confidence
+from l4strace.model import Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, paths, subjects
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording.measures import OF_ROUNDS, ONE_WAY
@@ -150,7 +151,7 @@ def _changing(evidence: Evidence) -> pl.DataFrame:
 def _finding(row: Row, signs: list[Row]) -> Finding:
     return Finding(
         Severity.INFO,
-        _confidence(row["confidence"]),
+        confidence(row["confidence"]),
         f"Bottleneck: {NAMES[row['kind']]}. {row['reason']}",
         **direction_of(row),
         headline=LIMITS.get(row["kind"], ""),
@@ -175,12 +176,6 @@ def _measures(row: Row, shown: list[float]) -> Iterator[Measure]:
         # A path that is never full shows its rate only by packet trains.
         most = ", at most" if row["filled"] is False else ""
         yield Measure(f"rate of the path, payload{most}", row["rate_bps"], "bit/s")
-
-
-def _confidence(value: float) -> Confidence:
-    if value >= subjects.ISOLATED_CONFIDENCE:
-        return Confidence.HIGH
-    return Confidence.MEDIUM if value >= subjects.LIKELY_CONFIDENCE else Confidence.LOW
 
 
 DOC = (__doc__ or "").format(kinds=kinds.listed())

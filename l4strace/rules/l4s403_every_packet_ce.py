@@ -202,7 +202,7 @@ def _marked(
         message,
         action,
         **direction_of(row),
-        frames=(row["first_ce_frame"],) if row["first_ce_frame"] is not None else (),
+        frames=(row["first_ce_frame"],),
         measures=(Measure("marked share", min(1.0, row["share"]), "share", "a few percent"),),
     )
 

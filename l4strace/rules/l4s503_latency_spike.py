@@ -87,7 +87,7 @@ def _finding(evidence: Evidence, row: Row) -> Finding:
         ACTIONS[row["cause"]],
         **direction_of(row),
         span_ns=(row["start_ns"], row["end_ns"]),
-        frames=tuple(f for f in (row["first_frame"], row["last_frame"]) if f is not None),
+        frames=(row["first_frame"], row["last_frame"]),
         measures=(
             Measure("largest delay", row["height_us"], "us", "near the usual"),
             Measure("usual delay", row["usual_us"], "us"),
