@@ -10,9 +10,16 @@ from l4strace.fallback.table import rows, table
 from l4strace.model import Confidence
 from l4strace.pipeline import derive, with_fallback
 from l4strace.schema import TABLES
-from tests.support.frames import capture, evidence, frame, stack
+from tests.support.frames import capture, frame, stack
 from tests.support.phases import phases
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, path_noise, steps
+from tests.support.scenes import (
+    bottleneck,
+    laws,
+    log,
+    path_noise,
+    steps,
+    two_flows,
+)
 
 L4S, CLASSIC, HIDDEN = bottleneck("l4s"), bottleneck("classic"), bottleneck("unknown")
 HIGH = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
@@ -32,12 +39,8 @@ ZONES = {"@c_sticky": 485, "@l_sticky": 3, "@transition": 0}
 INPUTS = {"@mdev_l": 2324, "@mdev_l_sum": 99132, "@sdepth_l": 2321, "@sdepth_l_sum": 122036}
 
 
-def scene(**tables: Any):
-    return evidence(**({"flows": FLOWS, "directions": DIRECTIONS} | tables))
-
-
 def only(**tables: Any) -> Row:
-    (row,) = rows(scene(**tables))
+    (row,) = rows(two_flows(**tables))
     return row
 
 
@@ -178,7 +181,7 @@ def test_a_log_is_asked_before_the_packets() -> None:
 
 def test_other_senders_have_no_row() -> None:
     """Flow 1 sends ECT(0): no law of its reductions is that of Prague."""
-    assert rows(scene(laws=FLOOR.with_columns(flow=pl.lit(1, pl.UInt32)))) == ()
+    assert rows(two_flows(laws=FLOOR.with_columns(flow=pl.lit(1, pl.UInt32)))) == ()
 
 
 def test_a_replay_whose_score_is_not_known_is_none() -> None:
@@ -203,11 +206,14 @@ def test_marks_count_from_the_first_step_above_8_on() -> None:
 
 def test_reductions_of_a_host_show_whether_its_score_is_used() -> None:
     table = steps(flow=[0] * 100 + [1] * 8, ts_ns=[*range(100), *range(8)], count=108)
-    assert [row.state for row in rows(scene(detector=table, cuts=CUTS))] == ["observes", "observes"]
+    assert [row.state for row in rows(two_flows(detector=table, cuts=CUTS))] == [
+        "observes",
+        "observes",
+    ]
 
 
 def test_the_exported_table_has_the_rows_and_their_numbers() -> None:
-    logged = scene(bottlenecks=L4S, detector=steps(**BUGGY))
+    logged = two_flows(bottlenecks=L4S, detector=steps(**BUGGY))
     (row,) = with_fallback(logged, strict=True).fallback.to_dicts()
     assert row["state"] == "acts"
     assert (row["justified_by"], row["shown_by"], row["confidence"]) == (
@@ -217,7 +223,7 @@ def test_the_exported_table_has_the_rows_and_their_numbers() -> None:
     )
     assert (row["above_share"], row["correct_share"], row["score_max"]) == (1.0, 0.0, 17.0)
     assert (row["mdev_us"], row["depth_us"], row["build"]) == (120.0, 400.0, "24-bit buggy")
-    seen = scene(laws=FLOOR, detector=replay(score_fixed_lo=0.0))
+    seen = two_flows(laws=FLOOR, detector=replay(score_fixed_lo=0.0))
     (row,) = table(seen).to_dicts()
     assert (row["shown_by"], row["marked_rounds"], row["half_alpha"]) == ("packets", 100, 0.02)
     assert (row["above_share"], row["above_most"]) == (0.0, 1.0)

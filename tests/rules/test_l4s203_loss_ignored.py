@@ -9,13 +9,13 @@ from l4strace.model import Finding, Severity, Skipped
 from l4strace.rules.l4s203_loss_ignored import check
 from tests.support import sender_logs
 from tests.support.frames import evidence, frame
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, packet_cuts, path_noise
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, packet_cuts, path_noise, two_flows
 
 
 def scene(tables: dict[str, object] | None = None, **columns: object):
     plain = {"cause": "loss", "fraction": 0.0, "fraction_lo": 0.0, "fraction_hi": 0.04}
     cuts = packet_cuts(10, **(plain | columns))
-    return evidence(flows=FLOWS, directions=DIRECTIONS, cuts=cuts, **(tables or {}))
+    return two_flows(cuts=cuts, **tables or {})
 
 
 def test_fires_when_the_flight_survives_every_episode() -> None:

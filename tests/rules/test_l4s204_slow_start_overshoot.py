@@ -6,11 +6,11 @@ import pytest
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s204_slow_start_overshoot import check
 from tests.support.frames import MS, evidence, frame
-from tests.support.scenes import DIRECTIONS, FLOWS
+from tests.support.scenes import FLOWS, two_flows
 
 
 def scene(**columns: object):
-    return evidence(flows=FLOWS, directions=DIRECTIONS, spikes=spike(**columns))
+    return two_flows(spikes=spike(**columns))
 
 
 def spike(**columns: object) -> pl.DataFrame:

@@ -9,19 +9,19 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Severity, Skipped
 from l4strace.rules.l4s205_alpha_starts_at_zero import check
 from tests.support import sender_logs
-from tests.support.frames import evidence, frame, rounds
-from tests.support.scenes import DIRECTIONS, FLOWS
+from tests.support.frames import frame, rounds
+from tests.support.scenes import DIRECTIONS, FLOWS, two_flows
 
 
 def kernel_cut(**columns: object):
     plain = {"origin": "kernel", "ts_ns": 5, "alpha": 0.0, "fraction": 0.0, "cwnd_before": 1488.0}
-    return evidence(flows=FLOWS, directions=DIRECTIONS, cuts=frame("cuts", **(plain | columns)))
+    return two_flows(cuts=frame("cuts", **(plain | columns)))
 
 
 def packets(flight: list[int]):
     marks = [0, 0, 0, 0, 0, 3] + [3] * (len(flight) - 6)
     made = rounds(len(flight), inflight_max_packets=flight, ce_best=marks)
-    return evidence(flows=FLOWS, directions=DIRECTIONS, rounds=made)
+    return two_flows(rounds=made)
 
 
 def test_fires_on_the_kernels_own_first_cut() -> None:

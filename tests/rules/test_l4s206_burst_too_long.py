@@ -9,13 +9,11 @@ from l4strace.model import Skipped
 from l4strace.rules.l4s206_burst_too_long import RULE, check
 from tests.support.ends import findings
 from tests.support.frames import evidence, rounds
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck
+from tests.support.scenes import DIRECTIONS, bottleneck, two_flows
 
 
 def scene(burst: int, **columns: object):
-    return evidence(
-        flows=FLOWS,
-        directions=DIRECTIONS,
+    return two_flows(
         bottlenecks=bottleneck("l4s"),
         rounds=rounds(100, burst_bytes=burst, burst_frame=7, **columns),
     )

@@ -5,15 +5,13 @@ import pytest
 
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s209_alpha_scale_misread import check
-from tests.support.frames import evidence, frame, rounds
-from tests.support.scenes import DIRECTIONS, FLOWS, log
+from tests.support.frames import frame, rounds
+from tests.support.scenes import log, two_flows
 
 
 def scene(stats: pl.DataFrame | None = None, **columns: object):
-    return evidence(
-        **({} if stats is None else {"stats": stats}),
-        flows=FLOWS,
-        directions=DIRECTIONS,
+    return two_flows(
+        **{} if stats is None else {"stats": stats},
         rounds=rounds(200, alpha=0.02, alpha_lo=0.02, alpha_hi=0.02, ce_best=1),
         kernel=log(**({"event": "poll"} | columns)),
     )
@@ -46,9 +44,7 @@ def test_silent_on_the_right_scale() -> None:
 def test_silent_while_the_start_of_alpha_is_not_known() -> None:
     """Builds start alpha at 1 or at 0: soon after, the replay may be sixteen times too large."""
     late = rounds(40, alpha=0.32, alpha_lo=0.01, alpha_hi=0.32, ce_best=1)
-    scene_of = evidence(
-        flows=FLOWS, directions=DIRECTIONS, rounds=late, kernel=log(event="poll", alpha=0.02)
-    )
+    scene_of = two_flows(rounds=late, kernel=log(event="poll", alpha=0.02))
     assert check(scene_of) == []
 
 

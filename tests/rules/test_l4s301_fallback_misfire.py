@@ -5,7 +5,7 @@ import pytest
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s301_fallback_misfire import check
 from tests.support.frames import evidence, frame
-from tests.support.scenes import DIRECTIONS, FLOWS, STEP_NS, bottleneck, log, steps
+from tests.support.scenes import FLOWS, STEP_NS, bottleneck, log, steps, two_flows
 
 STUDY = {
     "@c_sticky": 485,
@@ -22,9 +22,7 @@ STUDY = {
 
 
 def scene(kind: str = "l4s", **columns: object):
-    return evidence(
-        flows=FLOWS, directions=DIRECTIONS, bottlenecks=bottleneck(kind), detector=steps(**columns)
-    )
+    return two_flows(bottlenecks=bottleneck(kind), detector=steps(**columns))
 
 
 def test_fires_with_the_numbers_and_the_build() -> None:
@@ -43,9 +41,7 @@ def test_fires_with_the_numbers_and_the_build() -> None:
 
 def test_a_lone_flow_does_not_show_that_the_aqm_is_l4s() -> None:
     table = bottleneck("l4s").with_columns(confidence=0.7)
-    (found,) = check(
-        evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=table, detector=steps())
-    )
+    (found,) = check(two_flows(bottlenecks=table, detector=steps()))
     assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.MEDIUM)
     assert "L4S AQM" not in found.message
 
@@ -70,15 +66,7 @@ def test_alpha_that_cuts_as_deep_as_the_fallback_leaves_a_notice() -> None:
     """It cannot be seen whether prague_ecn_fallback=2 only observes."""
     made = {"ts_ns": list(range(20)), "origin": "kernel", "classic_ecn": 17.0, "alpha": 0.78}
     cuts = frame("cuts", **made, cwnd_before=6.0, fraction=0.39, law="alpha/2")
-    (found,) = check(
-        evidence(
-            flows=FLOWS,
-            directions=DIRECTIONS,
-            bottlenecks=bottleneck("l4s"),
-            detector=steps(),
-            cuts=cuts,
-        )
-    )
+    (found,) = check(two_flows(bottlenecks=bottleneck("l4s"), detector=steps(), cuts=cuts))
     assert (found.severity, found.variant) == (Severity.NOTICE, "unused")
     assert "its score was above 8, where alpha/2 alone is at least its 31 %, although" in (
         found.message

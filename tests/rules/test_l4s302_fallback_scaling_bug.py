@@ -3,7 +3,7 @@
 from l4strace.model import Confidence, Skipped
 from l4strace.rules.l4s302_fallback_scaling_bug import check
 from tests.support.frames import evidence
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, steps
+from tests.support.scenes import bottleneck, steps, two_flows
 
 STUDY = {
     "@depth_change_pos": 2326,
@@ -24,14 +24,14 @@ def test_fires_on_a_residue() -> None:
 
 def test_names_where_the_bug_is_right_by_accident() -> None:
     table = steps(build="24-bit buggy", score_fixed=[17.0] * 96 + [0.0] * 4)
-    tables = {"flows": FLOWS, "directions": DIRECTIONS, "detector": table}
-    (found,) = check(evidence(**tables, bottlenecks=bottleneck("classic")))
+    tables = {"detector": table}
+    (found,) = check(two_flows(**tables, bottlenecks=bottleneck("classic")))
     assert found.message.endswith(
         " Here it is right by accident: behind a classic AQM the score should be above 8 (with "
         "correct thresholds it is in 96 % of the steps)."
     )
     for kind in ("l4s", "per-flow"):
-        (found,) = check(evidence(**tables, bottlenecks=bottleneck(kind)))
+        (found,) = check(two_flows(**tables, bottlenecks=bottleneck(kind)))
         assert "accident" not in found.message
 
 

@@ -5,19 +5,23 @@ import polars as pl
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s303_fallback_false_positive import check
 from tests.support.frames import evidence, frame
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, path_noise, steps
+from tests.support.scenes import (
+    DIRECTIONS,
+    FLOWS,
+    bottleneck,
+    laws,
+    log,
+    path_noise,
+    steps,
+    two_flows,
+)
 
 SLOW = {"rate_bps": 4e6, "serialisation_us": 3028.0}
 
 
 def scene(place: pl.DataFrame, **columns: object):
     inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
-    return evidence(
-        flows=FLOWS,
-        directions=DIRECTIONS,
-        bottlenecks=place,
-        detector=steps(**(inputs | columns)),
-    )
+    return two_flows(bottlenecks=place, detector=steps(**(inputs | columns)))
 
 
 def test_fires_as_notice_on_a_slow_link() -> None:
@@ -72,9 +76,7 @@ def test_a_score_that_is_only_observed_is_a_notice() -> None:
 
 def packets(law: str | None = None, asked: bool = True, **columns: object):
     plain = {"origin": "packets", "score": None, "score_fixed": 17.0, "mdev_us": 1100.0}
-    return evidence(
-        flows=FLOWS,
-        directions=DIRECTIONS,
+    return two_flows(
         bottlenecks=bottleneck("l4s", **SLOW),
         detector=steps(**(plain | columns)),
         laws=laws(law, ll_floor_fixed=-100.0 if asked else -20.0),
@@ -91,9 +93,7 @@ def test_a_long_queue_is_blamed_before_jitter() -> None:
     """A sender that hears of no mark fills the queue: its depth is the detector's input."""
     long = bottleneck("l4s", queue_delay_us=14_700.0, noise_us=300.0)
     table = steps(origin="packets", score=None, score_fixed=17.0)
-    seen = evidence(
-        flows=FLOWS, directions=DIRECTIONS, bottlenecks=long, detector=table, laws=laws(None)
-    )
+    seen = two_flows(bottlenecks=long, detector=table, laws=laws(None))
     (found,) = check(seen)
     assert "because its queue is long (14.7 ms, threshold 2 ms)" in found.message
     (found,) = check(evidence(bottlenecks=long, detector=steps(score_fixed=17.0)))
@@ -135,9 +135,8 @@ def test_ect1_flows_alone_do_not_show_that_the_aqm_is_l4s() -> None:
 
 def test_fires_where_jitter_hides_the_bottleneck_and_keeps_the_score_up() -> None:
     def found(jitter_us: float):
-        tables = {"detector": steps(mdev_us=2400.0, score_fixed=17.0), "flows": FLOWS}
-        noise = path_noise(jitter_us=jitter_us)
-        return check(evidence(**tables, noise=noise, bottlenecks=bottleneck("unknown")))
+        table, noise = steps(mdev_us=2400.0, score_fixed=17.0), path_noise(jitter_us=jitter_us)
+        return check(two_flows(detector=table, noise=noise, bottlenecks=bottleneck("unknown")))
 
     (jittery,) = found(4200.0)
     assert (jittery.severity, jittery.confidence) == (Severity.NOTICE, Confidence.LOW)
@@ -148,10 +147,8 @@ def test_fires_where_jitter_hides_the_bottleneck_and_keeps_the_score_up() -> Non
 def test_without_a_log_jitter_that_hides_the_bottleneck_keeps_the_replayed_score_up() -> None:
     def found(jitter_us: float, mdev_us: float = 1700.0, **tables: object):
         inputs = {"origin": "packets", "score": None, "score_fixed": 17.0, "mdev_us": mdev_us}
-        tables = {"flows": FLOWS, "directions": DIRECTIONS, "laws": laws(None)} | tables
-        return check(
-            evidence(detector=steps(**inputs), noise=path_noise(jitter_us=jitter_us), **tables)
-        )
+        noise = path_noise(jitter_us=jitter_us)
+        return check(two_flows(detector=steps(**inputs), noise=noise, laws=laws(None), **tables))
 
     skipped = [Skipped("no kernel log")]
     for place in (None, bottleneck("unknown")):
@@ -196,13 +193,13 @@ def test_a_slow_link_keeps_the_score_up_whatever_the_aqm_is() -> None:
 def test_jitter_longer_than_a_packet_is_blamed_before_the_slow_link() -> None:
     """Lab run s1101-126: a packet takes 1.52 ms, and the path has 5.8 ms of jitter."""
     slow = bottleneck("l4s", rate_bps=8e6, serialisation_us=1_520.0)
-    tables = {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": slow}
+    tables = {"bottlenecks": slow}
     inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
     for jitter, cause in ((2_900.0, "because of 2.9 ms of jitter"), (800.0, "the link is slow")):
         noise = path_noise(jitter_us=jitter)
-        (logged,) = check(evidence(**tables, noise=noise, detector=steps(**inputs)))
+        (logged,) = check(two_flows(**tables, noise=noise, detector=steps(**inputs)))
         replay = steps(origin="packets", score=None, **inputs)
-        (seen,) = check(evidence(**tables, noise=noise, detector=replay, laws=laws(None)))
+        (seen,) = check(two_flows(**tables, noise=noise, detector=replay, laws=laws(None)))
         assert cause in logged.message
         assert cause in seen.message
 
@@ -237,13 +234,7 @@ def test_reductions_that_alpha_makes_as_deep_show_no_effect_of_the_score() -> No
         laws_of = ["none"] * 15 + ["floor"] * 5
         cuts = frame("cuts", ts_ns=list(range(20)), alpha=alpha, fraction=0.26, law=laws_of, **cut)
         place = bottleneck("l4s")
-        made = evidence(
-            flows=FLOWS,
-            directions=DIRECTIONS,
-            bottlenecks=place,
-            detector=steps(**inputs),
-            cuts=cuts,
-        )
+        made = two_flows(bottlenecks=place, detector=steps(**inputs), cuts=cuts)
         (found,) = check(made)
         assert "No reduction used" not in found.message
         assert ("made hardly any reduction deeper: in 100 %" in found.message) is not deepened
@@ -282,10 +273,10 @@ def test_silent_on_a_score_that_passes_8_at_the_end() -> None:
     """Simulated run s9401-052: jitter "keeps the score above 8 for 0 % of the time"."""
     for place in (bottleneck("l4s"), bottleneck("unknown")):
         for scores, found in (([0.0] * 7 + [9.0], 0), ([0.0] * 6 + [9.0] * 2, 1)):
-            tables = {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": place}
+            tables = {"bottlenecks": place}
             tables["detector"] = steps(8, score=scores, mdev_us=2400.0, score_fixed=17.0)
             tables["noise"] = path_noise(jitter_us=4200.0)
-            assert len(check(evidence(**tables))) == found
+            assert len(check(two_flows(**tables))) == found
 
 
 def test_names_the_flow_whose_bottleneck_no_capture_shows() -> None:

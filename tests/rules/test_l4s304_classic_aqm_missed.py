@@ -2,14 +2,11 @@
 
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s304_classic_aqm_missed import check
-from tests.support.frames import evidence
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, starving, steps
+from tests.support.scenes import bottleneck, starving, steps, two_flows
 
 
 def scene(kind: str = "shallow", confidence: float = 0.9, **columns: object):
-    return evidence(
-        flows=FLOWS,
-        directions=DIRECTIONS,
+    return two_flows(
         bottlenecks=bottleneck(kind, confidence=confidence),
         coexistence=starving(1, 0),
         detector=steps(**({"score": 0.0} | columns)),

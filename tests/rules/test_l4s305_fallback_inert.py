@@ -3,18 +3,16 @@
 from l4strace.model import Confidence, Skipped
 from l4strace.rules.l4s305_fallback_inert import check
 from tests.support.frames import evidence, frame
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, log, starving, steps
+from tests.support.scenes import FLOWS, bottleneck, log, starving, steps, two_flows
 
 
 def scene(kind: str = "classic", confidence: float = 0.9, **tables: object):
     plain = {
-        "flows": FLOWS,
-        "directions": DIRECTIONS,
         "bottlenecks": bottleneck(kind, confidence=confidence),
         "coexistence": starving(1, 0),
         "kernel": log(),
     }
-    return evidence(**(plain | tables))
+    return two_flows(**(plain | tables))
 
 
 def reduced(**cuts: object):

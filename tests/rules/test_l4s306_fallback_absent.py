@@ -2,17 +2,11 @@
 
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s306_fallback_absent import check
-from tests.support.frames import evidence
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, log
+from tests.support.scenes import bottleneck, log, two_flows
 
 
 def scene(kind: str = "l4s", **columns: object):
-    return evidence(
-        flows=FLOWS,
-        directions=DIRECTIONS,
-        bottlenecks=bottleneck(kind),
-        kernel=log(**({"classic_ecn": None} | columns)),
-    )
+    return two_flows(bottlenecks=bottleneck(kind), kernel=log(**({"classic_ecn": None} | columns)))
 
 
 def test_fires_as_information_on_an_l4s_path() -> None:

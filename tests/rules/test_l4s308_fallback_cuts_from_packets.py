@@ -6,9 +6,17 @@ import pytest
 from l4strace.derive import neighbors
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s308_fallback_cuts_from_packets import ACTS, check
-from tests.support.frames import MS, evidence
+from tests.support.frames import MS
 from tests.support.phases import phases
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, starving, steps
+from tests.support.scenes import (
+    DIRECTIONS,
+    bottleneck,
+    laws,
+    log,
+    starving,
+    steps,
+    two_flows,
+)
 
 FLOOR = {"law": "floor", "fraction": 0.3, "references": "correct"}
 WRONG = FLOOR | {"references": "wrong"}
@@ -25,13 +33,12 @@ def scene(
 ):
     """Flow 0 under a law, behind a bottleneck, with the score that correct thresholds give."""
     plain = {
-        "flows": FLOWS,
         "directions": DIRECTIONS.with_columns(cc=pl.Series(["prague", None])),
         "bottlenecks": bottleneck(kind, **(place or {})),
         "laws": laws(**law),
         "detector": steps(origin="packets", score=None, score_fixed=score),
     }
-    return evidence(**(plain | tables))
+    return two_flows(**(plain | tables))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +142,7 @@ def test_reductions_far_deeper_than_alpha_are_named(
 @pytest.mark.parametrize(("filled", "words"), [(True, "slow L4S link"), (False, "of the path")])
 def test_a_path_that_is_never_full_is_not_called_slow(filled: bool, words: str) -> None:
     """Lab run s1101-077: 1.3 of 87 Mbit/s, and "one packet takes 2.5 ms"."""
-    named = neighbors.directions(evidence(flows=FLOWS, directions=DIRECTIONS))["path"][0]
+    named = neighbors.directions(two_flows())["path"][0]
     size = phases(4.0, capacity_shown=filled).with_columns(path=pl.lit(named))
     (found,) = check(scene("l4s", FLOOR, SLOW, phases=size))
     assert words in found.message

@@ -5,13 +5,11 @@ from l4strace.rules import l4s303_fallback_false_positive as l4s303
 from l4strace.rules.l4s309_fallback_justified import check
 from tests.support.frames import evidence
 from tests.support.phases import phases
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, path_noise, steps
+from tests.support.scenes import FLOWS, bottleneck, path_noise, steps, two_flows
 
 
 def scene(kind: str, **columns: object):
-    return evidence(
-        flows=FLOWS, directions=DIRECTIONS, bottlenecks=bottleneck(kind), detector=steps(**columns)
-    )
+    return two_flows(bottlenecks=bottleneck(kind), detector=steps(**columns))
 
 
 def test_fires_on_a_classic_aqm() -> None:
@@ -27,18 +25,14 @@ def test_is_as_sure_as_the_aqm_is_classic() -> None:
         (0.5, Confidence.LOW, "behind what is possibly a classic AQM"),
     ):
         place = bottleneck("classic", confidence=sure)
-        (found,) = check(
-            evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=place, detector=steps())
-        )
+        (found,) = check(two_flows(bottlenecks=place, detector=steps()))
         assert found.confidence is confidence
         assert words in found.message
 
 
 def test_a_lone_flow_leaves_open_whether_the_queue_is_shared() -> None:
     place = bottleneck("classic-or-per-flow", confidence=0.7)
-    (found,) = check(
-        evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=place, detector=steps())
-    )
+    (found,) = check(two_flows(bottlenecks=place, detector=steps()))
     assert found.confidence is Confidence.MEDIUM
     assert "probably a classic AQM, on one queue or with a queue per flow, that" in found.message
 
@@ -73,12 +67,8 @@ def test_inputs_speak_where_packets_do_not_show_the_aqm() -> None:
 def test_a_path_that_changed_is_no_l4s_aqm_taken_for_classic() -> None:
     """Simulated: at t=5.0 s a FIFO behind the DualPI2 becomes the bottleneck."""
     late = steps(400, score=[0.0] * 200 + [17.0] * 200, mdev_us=10_890.0, score_fixed=17.0)
-    moved = evidence(
-        flows=FLOWS,
-        directions=DIRECTIONS,
-        bottlenecks=bottleneck("l4s"),
-        detector=late,
-        phases=phases(50, 20, marks=[100, 0]),
+    moved = two_flows(
+        bottlenecks=bottleneck("l4s"), detector=late, phases=phases(50, 20, marks=[100, 0])
     )
     (found,) = check(moved)
     assert (found.variant, found.confidence) == ("changed-path", Confidence.MEDIUM)

@@ -5,14 +5,14 @@ import pytest
 from l4strace.model import Confidence, Severity, Skipped
 from l4strace.rules.l4s401_bottleneck import check
 from l4strace.wording.measures import OF_ROUNDS, ONE_WAY
-from tests.support.frames import evidence, frame
+from tests.support.frames import frame
 from tests.support.phases import phases
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck
+from tests.support.scenes import FLOWS, bottleneck, two_flows
 
 
 def scene(kind: str, **columns: object):
     place = bottleneck(kind, **columns)
-    return evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=place)
+    return two_flows(bottlenecks=place)
 
 
 def test_fires_for_each_class_that_can_be_told() -> None:
@@ -37,10 +37,10 @@ def test_fires_with_the_median_that_noise_leaves_and_two_captures_show(
 ) -> None:
     """Lab run s1401-024: 4.97 ms, which was jitter of the ACKs, beside 556 us between captures."""
     place = bottleneck("l4s", queue_delay_us=4_970.0, noise_us=noise_us)
-    tables = {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": place}
+    tables = {"bottlenecks": place}
     if one_way is not None:
         tables["paths"] = frame("paths", flow=0, forward=True, owd_median_us=one_way)
-    (found,) = check(evidence(**tables))
+    (found,) = check(two_flows(**tables))
     assert [m.value for m in found.measures if m.name in (OF_ROUNDS, ONE_WAY)] == shown
 
 
@@ -61,7 +61,7 @@ def test_fires_with_the_share_of_marks_that_was_counted(
     counts = {"data_packets": 1_000, "data_ce": [0, ce], "ce_fed_back_best": fed_back}
     both = frame("directions", source=[0, 1], **counts)
     tables = {"flows": FLOWS, "directions": both, "bottlenecks": bottleneck("classic")}
-    (found,) = check(evidence(**tables))
+    (found,) = check(two_flows(**tables))
     assert [m.value for m in found.measures if m.name == "marked share"] == shown
 
 
@@ -70,8 +70,8 @@ def test_fires_without_one_rate_for_a_path_that_changes(
     capacities: tuple[float, ...], shown: list[float]
 ) -> None:
     """Run s1501-021: 1.9 Mbit/s, on a path of 3.2 and then 0.96 Mbit/s."""
-    tables = {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": bottleneck("classic")}
-    (found,) = check(evidence(**tables, phases=phases(*capacities)))
+    tables = {"bottlenecks": bottleneck("classic")}
+    (found,) = check(two_flows(**tables, phases=phases(*capacities)))
     rates = [m.value for m in found.measures if m.name == "rate of the path, payload"]
     assert rates == shown
 
@@ -80,7 +80,5 @@ def test_the_rate_of_a_path_that_is_never_full_is_a_bound() -> None:
     """Simulated run s8103-002: "16.2 Mbit/s" from packet trains, of 14.8."""
     for filled, words in ((True, "rate of the path, payload"), (False, "payload, at most")):
         size = phases(50.0, capacity_shown=filled)
-        found = check(
-            evidence(flows=FLOWS, directions=DIRECTIONS, phases=size, bottlenecks=bottleneck("l4s"))
-        )
+        found = check(two_flows(phases=size, bottlenecks=bottleneck("l4s")))
         assert found[0].measures[-1].name.endswith(words)

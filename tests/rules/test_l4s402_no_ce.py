@@ -2,13 +2,12 @@
 
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s402_no_ce import check
-from tests.support.frames import evidence
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck
+from tests.support.scenes import bottleneck, two_flows
 
 
 def scene(kind: str, **columns: object):
     place = bottleneck(kind, **({"losses": 10, "queue_delay_us": 17_700.0} | columns))
-    return evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=place)
+    return two_flows(bottlenecks=place)
 
 
 def test_fires_for_an_l4s_sender_behind_a_fifo() -> None:

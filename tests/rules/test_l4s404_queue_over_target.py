@@ -3,13 +3,13 @@
 import pytest
 
 from l4strace.rules.l4s404_queue_over_target import check
-from tests.support.frames import evidence, frame, stack
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck
+from tests.support.frames import frame, stack
+from tests.support.scenes import bottleneck, two_flows
 
 
 def scene(kind: str, queue_us: float, flow: int = 0, **columns: object):
     place = bottleneck(kind, queue_delay_us=queue_us, flow=flow, **columns)
-    return evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=place)
+    return two_flows(bottlenecks=place)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_silent_near_the_target(kind: str, queue_us: float, flow: int) -> None:
 def test_fires_once_for_the_flows_of_one_queue(kind: str, findings: int) -> None:
     """A capture of 2020: one FIFO, and a warning for each of its flows."""
     both = [bottleneck(kind, queue_delay_us=us, flow=flow) for flow, us in enumerate((2e5, 3e5))]
-    found = check(evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=stack(*both)))
+    found = check(two_flows(bottlenecks=stack(*both)))
     assert len(found) == findings
     assert (found[0].flow, "flow 0 waits in it, too" in found[0].message) == (1, findings == 1)
 
@@ -60,9 +60,7 @@ def long_queue(delays: list[float], packets: list[int], **tables: object):
     """A FIFO with a median of 200 ms in steady rounds, and rounds of its own."""
     rounds = frame("rounds", queue_delay_us=delays, acked_packets=packets)
     place = bottleneck("fifo", queue_delay_us=200_000.0)
-    return check(
-        evidence(flows=FLOWS, directions=DIRECTIONS, bottlenecks=place, rounds=rounds, **tables)
-    )
+    return check(two_flows(bottlenecks=place, rounds=rounds, **tables))
 
 
 def test_the_median_is_that_of_the_packets() -> None:

@@ -4,11 +4,11 @@ import pytest
 
 from l4strace.rules.l4s405_path_jitter import check
 from tests.support.frames import evidence
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, path_noise
+from tests.support.scenes import bottleneck, path_noise, two_flows
 
 
 def scene(**columns: object):
-    return evidence(flows=FLOWS, directions=DIRECTIONS, noise=path_noise(**columns))
+    return two_flows(noise=path_noise(**columns))
 
 
 def test_fires_once_for_a_path_at_the_flow_with_most_rounds() -> None:
@@ -49,7 +49,7 @@ def test_silent_where_a_packet_of_each_other_flow_takes_as_long() -> None:
     place = bottleneck("per-flow", flow=1, serialisation_us=4_000.0)
     for flows, found in ((5, 0), (2, 1)):
         noise = path_noise(common_us=5_800.0, flow=list(range(flows)), rounds=100)
-        tables = {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": place}
+        tables = {"bottlenecks": place}
         assert len(check(evidence(noise=noise, **tables))) == found
 
 
@@ -58,5 +58,5 @@ def test_silent_where_one_packet_takes_as_long() -> None:
     noise = path_noise(common_us=1_800.0)
     for packet_us, found in ((4_500.0, 0), (900.0, 1)):
         place = bottleneck("classic", flow=1, serialisation_us=packet_us)
-        tables = {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": place}
+        tables = {"bottlenecks": place}
         assert len(check(evidence(noise=noise, **tables))) == found

@@ -1,12 +1,11 @@
 """A link that releases packets in bursts."""
 
 from l4strace.rules.l4s406_bursty_link import check
-from tests.support.frames import evidence
-from tests.support.scenes import DIRECTIONS, FLOWS, path_noise
+from tests.support.scenes import path_noise, two_flows
 
 
 def scene(**columns: object):
-    return evidence(flows=FLOWS, directions=DIRECTIONS, noise=path_noise(**columns))
+    return two_flows(noise=path_noise(**columns))
 
 
 def test_fires_with_the_period() -> None:

@@ -5,11 +5,11 @@ import pytest
 
 from l4strace.rules.l4s407_reordering import check
 from tests.support.frames import evidence
-from tests.support.scenes import DIRECTIONS, FLOWS, path_noise
+from tests.support.scenes import DIRECTIONS, FLOWS, path_noise, two_flows
 
 
 def scene(**columns: object):
-    return evidence(flows=FLOWS, directions=DIRECTIONS, noise=path_noise(**columns))
+    return two_flows(noise=path_noise(**columns))
 
 
 def test_fires_once_for_each_path() -> None:

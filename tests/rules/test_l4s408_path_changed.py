@@ -7,14 +7,13 @@ from l4strace.model import Confidence, Skipped
 from l4strace.rules.l4s408_path_changed import check
 from l4strace.rules.support import paths
 from tests.support.datagrams import COUNT, LINK, over_udp, run
-from tests.support.frames import evidence
 from tests.support.phases import phases
-from tests.support.scenes import DIRECTIONS, FLOWS
+from tests.support.scenes import two_flows
 
 
 def found(*capacities: float, **columns: object):
     made = phases(*capacities, **columns)
-    return check(evidence(flows=FLOWS, directions=DIRECTIONS, phases=made))
+    return check(two_flows(phases=made))
 
 
 def test_fires_with_rates_and_times() -> None:
@@ -51,7 +50,7 @@ def test_a_change_between_others_that_is_not_sure_is_not_told(monkeypatch) -> No
         flow=0, forward=True, beside_bps=0.0, sure=pl.Series([True, True, False, True])
     )
     monkeypatch.setattr(paths, "queued", lambda _: [made.to_dicts()])
-    finding, skipped = check(evidence(flows=FLOWS, directions=DIRECTIONS, phases=phases(50.0)))
+    finding, skipped = check(two_flows(phases=phases(50.0)))
     assert finding.message == (
         "The capacity of the path for payload was 50 Mbit/s, fell to 20 Mbit/s at t=5.0 s and "
         "fell from 30 Mbit/s to 24 Mbit/s at t=15.0 s."

@@ -5,12 +5,12 @@ import polars as pl
 from l4strace.rules.l4s409_marking_stopped import check
 from tests.support.frames import evidence
 from tests.support.phases import phases
-from tests.support.scenes import DIRECTIONS, FLOWS
+from tests.support.scenes import DIRECTIONS, FLOWS, two_flows
 
 
 def found(**columns: object):
     made = phases(50.0, 50.0, 50.0, **columns)
-    return check(evidence(flows=FLOWS, directions=DIRECTIONS, phases=made))
+    return check(two_flows(phases=made))
 
 
 CHANGED = [None, "marking", "marking"]

@@ -3,17 +3,12 @@
 from l4strace.model import Confidence
 from l4strace.rules.l4s410_loss_without_queue import check
 from tests.support.frames import evidence, frame, stack
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, path_noise
+from tests.support.scenes import bottleneck, path_noise
 
 
 def scene(**tables: object):
     place = bottleneck("l4s", losses=50, loss_delay_us=1_100.0, idle_loss=True)
-    return evidence(
-        **(
-            {"flows": FLOWS, "directions": DIRECTIONS, "bottlenecks": place, "noise": path_noise()}
-            | tables
-        )
-    )
+    return evidence(**({"bottlenecks": place, "noise": path_noise()} | tables))
 
 
 def test_fires_on_retransmissions_without_a_queue() -> None:

@@ -6,12 +6,11 @@ import pytest
 from l4strace import pipeline
 from l4strace.rules.l4s502_unfairness import check
 from tests.support.datagrams import COUNT, LINK, over_udp, run
-from tests.support.frames import evidence
-from tests.support.scenes import DIRECTIONS, FLOWS, starving
+from tests.support.scenes import starving, two_flows
 
 
 def scene(pairs: pl.DataFrame):
-    return evidence(flows=FLOWS, directions=DIRECTIONS, coexistence=pairs)
+    return two_flows(coexistence=pairs)
 
 
 def fed(share: float, jain: float) -> pl.DataFrame:
@@ -32,7 +31,7 @@ def test_silent_on_fair_shares_and_on_starvation() -> None:
 
 def test_silent_for_a_flow_that_has_what_it_asks_for() -> None:
     paced = starving(1, 0, 0.2).with_columns(starved_since_ns=None, jain=0.7, held_back=pl.lit(0.9))
-    assert check(evidence(flows=FLOWS, directions=DIRECTIONS, coexistence=paced)) == []
+    assert check(two_flows(coexistence=paced)) == []
 
 
 @pytest.mark.parametrize(("transport", "count"), [("udp-prague", 1), ("quic", 0), ("rtp", 0)])

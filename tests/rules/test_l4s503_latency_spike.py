@@ -6,11 +6,11 @@ from l4strace.model import Severity
 from l4strace.rules.l4s503_latency_spike import check
 from tests.support.frames import MS, evidence, frame
 from tests.support.phases import phases
-from tests.support.scenes import DIRECTIONS, FLOWS
+from tests.support.scenes import FLOWS, two_flows
 
 
 def scene(spikes: pl.DataFrame):
-    return evidence(flows=FLOWS, directions=DIRECTIONS, spikes=spikes)
+    return two_flows(spikes=spikes)
 
 
 def spikes(*lengths_ms: int, **columns: object) -> pl.DataFrame:
@@ -117,7 +117,7 @@ def test_a_spike_names_the_fall_of_capacity_that_made_it() -> None:
 
     def message(**columns: object) -> str:
         slow = spikes(1500, path=fell["path"][0], start_ns=5_200 * MS, **columns)
-        (found,) = check(evidence(flows=FLOWS, directions=DIRECTIONS, spikes=slow, phases=fell))
+        (found,) = check(two_flows(spikes=slow, phases=fell))
         return found.message
 
     words = "Likely cause: the capacity of the path fell from 47.8 Mbit/s to 4.83 Mbit/s at t=5.0 s"

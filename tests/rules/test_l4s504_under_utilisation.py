@@ -9,7 +9,7 @@ from l4strace.rules.l4s504_under_utilisation import check
 from tests.support.datagrams import LINK, over_udp, run
 from tests.support.frames import MS, evidence, rounds
 from tests.support.phases import phases
-from tests.support.scenes import DIRECTIONS, FLOWS, path_noise
+from tests.support.scenes import DIRECTIONS, FLOWS, path_noise, two_flows
 
 LOW = {"rate_bps": 6e6, "low_ns": 4_500 * MS, "low_share": 0.9}
 """6 of 50 Mbit/s."""
@@ -18,11 +18,7 @@ LOW = {"rate_bps": 6e6, "low_ns": 4_500 * MS, "low_share": 0.9}
 def found(noise: pl.DataFrame | None = None, rounds: pl.DataFrame | None = None, **columns: object):
     tables = {"noise": path_noise() if noise is None else noise}
     tables |= {} if rounds is None else {"rounds": rounds}
-    return check(
-        evidence(
-            flows=FLOWS, directions=DIRECTIONS, phases=phases(50.0, **(LOW | columns)), **tables
-        )
-    )
+    return check(two_flows(phases=phases(50.0, **(LOW | columns)), **tables))
 
 
 def test_fires_on_long_lows_with_an_empty_queue() -> None:

@@ -3,9 +3,9 @@
 import polars as pl
 
 from l4strace.rules.l4s505_slow_ramp import check
-from tests.support.frames import MS, evidence, rounds, stack
+from tests.support.frames import MS, rounds, stack
 from tests.support.phases import phases
-from tests.support.scenes import DIRECTIONS, FLOWS
+from tests.support.scenes import FLOWS, two_flows
 
 ROUNDS = rounds(
     100, slow_start=[True] * 10 + [False] * 90, inflight_max_packets=[10] * 11 + [40] * 89
@@ -14,7 +14,7 @@ ROUNDS = rounds(
 
 def found(*capacities: float, **columns: object):
     made = phases(*capacities, **columns)
-    return check(evidence(flows=FLOWS, directions=DIRECTIONS, phases=made, rounds=ROUNDS))
+    return check(two_flows(phases=made, rounds=ROUNDS))
 
 
 def test_fires_with_the_time_and_the_end_of_slow_start() -> None:
@@ -30,8 +30,8 @@ def test_names_the_flow_that_filled_the_path() -> None:
     first = rounds(100, flow=1, slow_start=[True] * 30 + [False] * 70, inflight_max_packets=12)
     late = rounds(500, flow=0, begin_ns=30_000 * MS)
     made = phases(50.0, ramp_ns=26_000 * MS)
-    plain = {"flows": FLOWS, "directions": DIRECTIONS, "phases": made}
-    (finding,) = check(evidence(**plain, rounds=stack(late, first)))
+    plain = {"phases": made}
+    (finding,) = check(two_flows(**plain, rounds=stack(late, first)))
     assert finding.message.endswith(
         "Slow start of flow 1 ended at t=0.3 s with 12 packets in flight."
     )
@@ -40,11 +40,11 @@ def test_names_the_flow_that_filled_the_path() -> None:
 def test_says_nothing_of_a_slow_start_that_the_capture_does_not_see() -> None:
     """At the receiver: "Slow start ended with 1 packets in flight"."""
     unseen = ROUNDS.with_columns(slow_start=None, inflight_max_packets=None)
-    made = {"flows": FLOWS, "directions": DIRECTIONS, "phases": phases(50.0, ramp_ns=26_000 * MS)}
-    (finding,) = check(evidence(**made, rounds=unseen))
+    made = {"phases": phases(50.0, ramp_ns=26_000 * MS)}
+    (finding,) = check(two_flows(**made, rounds=unseen))
     assert "Slow start" not in finding.message
     between = made | {"flows": FLOWS.with_columns(vantage=pl.lit("middle"))}
-    (finding,) = check(evidence(**between, rounds=ROUNDS))
+    (finding,) = check(two_flows(**between, rounds=ROUNDS))
     assert "Slow start" not in finding.message
 
 

@@ -6,13 +6,19 @@ from typing import Any
 
 import polars as pl
 
-from tests.support.frames import MS, frame
+from l4strace.evidence import Evidence
+from tests.support.frames import MS, evidence, frame
 
 STEP_NS = 25 * MS
 """Prague's target RTT: one detector step."""
 
 FLOWS = frame("flows", flow=[0, 1], client_port=[40001, 40002], mode=["accecn", "classic"])
 DIRECTIONS = frame("directions", flow=[0, 1], data_ect1=[1000, 0], data_ect0=[0, 1000])
+
+
+def two_flows(**tables: Any) -> Evidence:
+    """Prague and CUBIC side by side, with the given tables; those may replace the flows, too."""
+    return evidence(**({"flows": FLOWS, "directions": DIRECTIONS} | tables))
 
 
 def steps(count: int = 100, **columns: Any) -> pl.DataFrame:

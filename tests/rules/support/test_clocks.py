@@ -16,7 +16,7 @@ from l4strace.rules import (
 from l4strace.rules.support import clocks
 from tests.support.frames import MS, evidence, frame, rounds
 from tests.support.phases import phases
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, starving
+from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, starving, two_flows
 
 
 def test_one_step_forward_spoils_a_run_and_two_back_do_not():
@@ -39,10 +39,8 @@ def test_delays_by_two_clocks_are_not_judged(apart_us: int | None):
     apart = None if apart_us is None else 1000 * apart_us
     spike = frame("spikes", start_ns=0, end_ns=900 * MS, height_us=90e3, usual_us=400.0, path="a>b")
     spike = spike.with_columns(cause=pl.lit("unknown"), hit=pl.lit("0"), rounds=9)
-    seen = evidence(
+    seen = two_flows(
         sources=frame("sources", interfaces_apart_lo_ns=apart, interfaces_apart_hi_ns=apart),
-        flows=FLOWS,
-        directions=DIRECTIONS,
         spikes=spike,
         bottlenecks=bottleneck("classic", queue_delay_us=90e3),
     )

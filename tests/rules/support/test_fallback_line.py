@@ -3,23 +3,26 @@
 import polars as pl
 import pytest
 
-from l4strace.evidence import Evidence
 from l4strace.pipeline import judge
 from l4strace.rules.support.verdict_lines import verdict_lines as framed
-from tests.support.frames import MS, evidence, frame, stack
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, laws, log, path_noise, steps
+from tests.support.frames import MS, frame, stack
+from tests.support.scenes import (
+    DIRECTIONS,
+    bottleneck,
+    laws,
+    log,
+    path_noise,
+    steps,
+    two_flows,
+)
 
 HIGH = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
 PRAGUE = pl.lit("prague")
 ALL = "the kernel's score is above 8 in 100 % of its steps"
 
 
-def scene(**tables: pl.DataFrame) -> Evidence:
-    return evidence(**({"flows": FLOWS, "directions": DIRECTIONS} | tables))
-
-
 def line(**tables: pl.DataFrame) -> str:
-    found = framed(scene(**tables))
+    found = framed(two_flows(**tables))
     assert found is not None
     return found.fallback
 
@@ -146,7 +149,7 @@ def test_packets_alone_answer_with_the_fact_of_their_finding(
 ) -> None:
     tables = {"bottlenecks": bottleneck(kind), "laws": laws(law), "detector": replay()}
     assert line(**tables) == words
-    (found,) = judge(scene(**tables), ["L4S308"]).findings
+    (found,) = judge(two_flows(**tables), ["L4S308"]).findings
     assert found.message.startswith(words.rstrip("."))
 
 
@@ -191,7 +194,7 @@ def test_the_steps_of_short_flows_do_not_dilute_those_of_a_long_one() -> None:
 def test_the_line_does_not_depend_on_the_rules_that_were_asked() -> None:
     """Of a misfire, with --ignore L4S308, the frame stated "no clear reductions"."""
     tables = {"bottlenecks": bottleneck("classic"), "laws": laws("floor", last_ns=9 * MS)}
-    chosen, every = (judge(scene(**tables), select=codes).frame for codes in (["L4S4"], []))
+    chosen, every = (judge(two_flows(**tables), select=codes).frame for codes in (["L4S4"], []))
     assert chosen is not None
     assert chosen == every
     assert chosen.fallback.startswith("The classic-ECN fallback acts behind a classic AQM")

@@ -2,14 +2,9 @@
 
 import polars as pl
 
-from l4strace.evidence import Evidence
 from l4strace.rules.support.verdict_lines import verdict_lines as framed
 from tests.support.frames import MS, evidence, frame, stack
-from tests.support.scenes import DIRECTIONS, FLOWS, bottleneck, starving
-
-
-def scene(**tables: pl.DataFrame) -> Evidence:
-    return evidence(**({"flows": FLOWS, "directions": DIRECTIONS} | tables))
+from tests.support.scenes import DIRECTIONS, bottleneck, starving, two_flows
 
 
 def test_no_packets_no_frame() -> None:
@@ -20,7 +15,7 @@ def test_each_kind_of_bottleneck_names_its_flows() -> None:
     other = bottleneck("fifo", marking_delay_us=None, confidence=0.5).with_columns(
         flow=pl.lit(1, pl.UInt32)
     )
-    both = framed(scene(bottlenecks=stack(bottleneck("l4s"), other)))
+    both = framed(two_flows(bottlenecks=stack(bottleneck("l4s"), other)))
     assert both is not None
     assert both.limits == (
         "L4S AQM, marking at 400 us of queue delay (flow 0); possibly FIFO (flow 1)."
@@ -34,16 +29,16 @@ def test_an_unknown_bottleneck_gives_its_reason() -> None:
         confidence=0.0,
         reason="6 ms of jitter hides the queue.",
     )
-    shown = framed(scene(bottlenecks=hidden))
+    shown = framed(two_flows(bottlenecks=hidden))
     assert shown is not None
     assert shown.limits == "Unknown: 6 ms of jitter hides the queue."
-    nothing = framed(scene())
+    nothing = framed(two_flows())
     assert nothing is not None
     assert nothing.limits == "Unknown: no flow has enough round trips with data."
 
 
 def test_starvation_is_stated_with_the_share_since_it_began() -> None:
-    starves = framed(scene(coexistence=starving(1, 0)))
+    starves = framed(two_flows(coexistence=starving(1, 0)))
     assert starves is not None
     assert starves.starves
     assert starves.sharing == (
@@ -53,7 +48,7 @@ def test_starvation_is_stated_with_the_share_since_it_began() -> None:
 
 def test_fair_rates_are_stated() -> None:
     fed = starving(1, 0).with_columns(starved_since_ns=None, jain=0.98)
-    shares = framed(scene(coexistence=fed))
+    shares = framed(two_flows(coexistence=fed))
     assert shares is not None
     assert not shares.starves
     assert shares.sharing == (
@@ -65,7 +60,7 @@ def test_a_flow_that_asks_for_no_more_has_no_unfair_share() -> None:
     """Lab run s1401-014: 1.98 beside 7.6 Mbit/s, "Jain's index 0.74", of a flow paced to that."""
     held = pl.Series([0.64, 0.01])
     paced = starving(1, 0).with_columns(starved_since_ns=None, held_back=held)
-    shares = framed(scene(coexistence=paced))
+    shares = framed(two_flows(coexistence=paced))
     assert shares is not None
     assert shares.sharing == (
         "Flow 0 has 45 Mbit/s, flow 1 5 Mbit/s while both send "
@@ -114,7 +109,7 @@ def test_each_flow_without_a_verdict_has_a_reason_that_holds_for_it() -> None:
         data_ect0=pl.lit(0, pl.UInt64),
         data_not_ect=pl.Series([9, 0], dtype=pl.UInt64),
     )
-    found = framed(scene(bottlenecks=both, directions=sent))
+    found = framed(two_flows(bottlenecks=both, directions=sent))
     assert found is not None
     assert found.limits == (
         "Unknown: 2 marks (flow 1); unknown: Not-ECT packets cannot be marked (flow 0)."
@@ -125,7 +120,7 @@ def test_a_flow_that_is_alone_is_not_called_the_large_one() -> None:
     first = DIRECTIONS.head(1).with_columns(
         data_packets=pl.lit(100, pl.UInt64), payload_bytes=pl.lit(10**6, pl.UInt64)
     )
-    found = framed(scene(directions=first))
+    found = framed(two_flows(directions=first))
     assert found is not None
     assert found.sharing.startswith("Flow 0 is the only flow with data")
 
@@ -140,7 +135,7 @@ def test_the_rate_of_a_flow_that_is_alone_is_its_goodput() -> None:
     )
     for acked, rate in ((900_000, "7.2 Mbit/s"), (0, "8 Mbit/s")):
         known = first.with_columns(acked_bytes=pl.lit(acked, pl.UInt64))
-        found = framed(scene(directions=known))
+        found = framed(two_flows(directions=known))
         assert found is not None
         assert found.sharing == f"Flow 0 is the only flow with data, {rate}."
 
@@ -153,7 +148,7 @@ def carried(*flows: tuple[int, bool, int]) -> str:
         forward=[forward for _, forward, _ in flows],
         payload_bytes=[size for _, _, size in flows],
     )
-    shown = framed(scene(directions=table))
+    shown = framed(two_flows(directions=table))
     assert shown is not None
     return shown.sharing
 
