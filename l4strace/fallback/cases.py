@@ -5,13 +5,8 @@ Rules word these rows; the verdict's frame asks the same in the order of their w
 
 from l4strace.fallback.judgment import MISSED
 from l4strace.fallback.place import HIDDEN, SUITED
-from l4strace.fallback.recorded import MIN_SHARE
+from l4strace.fallback.recorded import MIN_SHARE, MIN_STEPS
 from l4strace.fallback.row import Row
-
-MIN_STEPS = 20
-"""Steps that the detector needs to exceed 8. At a queue delay of 6 ms and a deviation of 2.5 ms it
-needs 5 (0.5 * log2(input / threshold) per input and step, prague_classic_ecn_detection); nearer to
-the thresholds it needs more: four times as many by eye."""
 
 OF_PATH = ("slow link", "overshoot", "jitter", "long queue", "path")
 """What the path makes of a correct detector."""

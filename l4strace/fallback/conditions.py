@@ -11,12 +11,9 @@ from l4strace.derive.neighbors import FRAME_BYTES
 from l4strace.derive.vantage import once
 from l4strace.evidence import Evidence
 from l4strace.fallback.direction import Direction
-from l4strace.fallback.recorded import MIN_SHARE
+from l4strace.fallback.recorded import MIN_SHARE, MIN_STEPS
 from l4strace.prague.constants import SCALABLE_THRESHOLD
 from l4strace.schema.keys import DIRECTION, KEY
-
-ENOUGH_STEPS = 20
-"""Steps in which a score that has a reason would have exceeded 8: see `cases.MIN_STEPS`."""
 
 NEARLY_ALL = 0.9
 """Part of the steps above 8 that a time has to hold to explain them: by eye."""
@@ -103,7 +100,7 @@ def _parts(steps: pl.DataFrame, phases: pl.DataFrame) -> list[_Part]:
     for start, end, marks, packet_us in known.iter_rows():
         inside = steps.filter(pl.col("ts_ns").is_between(start, end, closed="left"))["above"]
         part = _Part(start, marks, packet_us, inside.len(), int(inside.sum()))
-        short = parts and parts[-1].steps < ENOUGH_STEPS
+        short = parts and parts[-1].steps < MIN_STEPS
         parts += [_joined(parts.pop(), part) if short else part]
     return parts
 
@@ -149,5 +146,5 @@ def _overshot(steps: pl.DataFrame, times: Sequence[tuple[int, int]]) -> bool:
     inside = steps.filter(met)["above"]
     others, then = steps.height - inside.len(), int(inside.sum())
     left = int(steps["above"].sum()) - then
-    enough = others >= ENOUGH_STEPS and left < MIN_SHARE * others
+    enough = others >= MIN_STEPS and left < MIN_SHARE * others
     return enough and then >= NEARLY_ALL * (then + left)

@@ -20,6 +20,11 @@ classic behind DualPI2 at 8 Mbit/s and more."""
 
 MAJORITY = 0.5
 
+MIN_STEPS = 20
+"""Steps that the detector needs to exceed 8. At a queue delay of 6 ms and a deviation of 2.5 ms it
+needs 5 (0.5 * log2(input / threshold) per input and step, prague_classic_ecn_detection); nearer to
+the thresholds it needs more: four times as many by eye."""
+
 BUGGY = "24-bit buggy"
 """The build with the scaling bug, as the table `detector` names it."""
 

@@ -8,11 +8,9 @@ import polars as pl
 from l4strace.derive.senders.laws import MIN_LAW_ROUNDS
 from l4strace.evidence import Evidence
 from l4strace.fallback.direction import Direction
-from l4strace.fallback.recorded import Recorded
+from l4strace.fallback.recorded import MAJORITY, Recorded
 from l4strace.prague.constants import CLASSIC_THRESHOLD, CUT_FLOOR, MIN_CWND
 from l4strace.schema.keys import DIRECTION
-
-MAJORITY = 0.5
 
 HALF = 0.5
 """Packets that counting whole ones hides."""

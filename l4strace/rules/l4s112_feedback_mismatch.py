@@ -35,6 +35,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
+from l4strace.schema.vantage import receiver
 from l4strace.wording.quantities import count
 
 TOLERANCE = 0.02
@@ -53,7 +54,6 @@ READ = (
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each flow direction captured at its receiver."""
     keys = ["source", "flow"]
-    at_receiver = pl.when(pl.col("forward")).then(pl.lit("server")).otherwise(pl.lit("client"))
     counted = evidence.directions.select(*keys, *READ).filter(
         evidence.directions["ce_fed_back_hi"].is_not_null()
     )
@@ -62,7 +62,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         counted.join(accecn, on=keys, maintain_order="left")
         .join(_feedback_cut(evidence), on=[*keys, "forward"], how="left")
         .with_columns(
-            far=pl.col("vantage") == at_receiver,
+            far=pl.col("vantage") == receiver(),
             turns_hidden=pl.col("turns_hidden").fill_null(False),
         )
     )

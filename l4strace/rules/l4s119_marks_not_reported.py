@@ -34,6 +34,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
+from l4strace.schema.vantage import receiver
 from l4strace.schema.words import TRANSPORTS
 from l4strace.wording.quantities import count
 
@@ -44,7 +45,6 @@ MIN_MARKS = 3
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction over UDP captured at its receiver."""
     known = traffic(evidence)
-    receiver = pl.when("forward").then(pl.lit("server")).otherwise(pl.lit("client"))
     flows = known.flows.select("source", "flow", "vantage", "transport")
     counted = known.directions.filter(pl.col("reported_packets") > 0).select(
         *("source", "flow", "forward", "first_ns", "last_ns", "first_ce_frame"),
@@ -54,7 +54,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     unread = pl.col("data_packets").cast(pl.Int64) - pl.col("reported_packets").cast(pl.Int64)
     rows = reported.filter(
         pl.col("transport") != "tcp",
-        pl.col("vantage") == receiver,
+        pl.col("vantage") == receiver(),
         pl.col("ce").cast(pl.Int64) - unread.clip(lower_bound=0) >= MIN_MARKS,
         pl.col("ce_fed_back_best") == 0,
     )

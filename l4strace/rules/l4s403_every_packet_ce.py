@@ -48,6 +48,7 @@ from l4strace.derive.vantage import at_sender
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
+from l4strace.schema.vantage import receiver
 
 MIN_PACKETS = 50
 """Data packets from which a share of 95 % leaves at least two unmarked."""
@@ -108,9 +109,8 @@ def _echoed(evidence: Evidence) -> pl.DataFrame:
 def _queues(evidence: Evidence) -> pl.DataFrame:
     """Median queue delay per direction, unless the capture is the receiver's and sees no queue."""
     ends = evidence.flows.select("source", "flow", "vantage")
-    receiver = pl.when("forward").then(pl.lit("server")).otherwise(pl.lit("client"))
     rounds = subjects.rounds(evidence).join(ends, on=["source", "flow"], how="left")
-    seen = rounds.filter((pl.col("vantage") != receiver).fill_null(True))
+    seen = rounds.filter((pl.col("vantage") != receiver()).fill_null(True))
     empty = (pl.col("queue_delay_us") < EMPTY_US).fill_null(False)
     return seen.group_by(subjects.DIRECTION).agg(
         timed.median("queue_delay_us").alias("queue_us"),

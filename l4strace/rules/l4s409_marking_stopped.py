@@ -33,8 +33,6 @@ RFC 9331 section 5.2 (what L4S needs of a bottleneck); RFC 9332 section 2.5
 
 from itertools import pairwise
 
-import polars as pl
-
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import paths
@@ -87,8 +85,8 @@ def _finding(evidence: Evidence, phase: Phase) -> Finding:
 
 def _least(evidence: Evidence, phase: Phase) -> str:
     """Far from the sender some of what was lost comes once, as if it were new."""
-    own = pl.all_horizontal(pl.col(key) == phase[key] for key in ("source", "flow"))
-    for flow in evidence.flows.filter(own).iter_rows(named=True):
+    own = evidence.flows.filter(source=phase["source"], flow=phase["flow"])
+    for flow in own.iter_rows(named=True):
         far = vantages.of_direction(flow, phase["forward"]) in ("receiver", "middle")
         return "at least " if far else ""
     return ""

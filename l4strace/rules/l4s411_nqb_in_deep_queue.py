@@ -126,10 +126,8 @@ def _judged(evidence: Evidence, row: Row, beside: pl.DataFrame) -> Finding | Ski
 
 def _limited(evidence: Evidence, row: Row) -> float | None:
     """Share of the rounds that the window limits; null where no feedback shows it."""
-    own = pl.all_horizontal(pl.col(name) == row[name] for name in KEY)
-    share_of: float | None = (
-        evidence.rounds.filter(own).select((pl.col("limited_by") == "cwnd").mean()).item()
-    )
+    own = evidence.rounds.filter(**{name: row[name] for name in KEY})
+    share_of: float | None = own.select((pl.col("limited_by") == "cwnd").mean()).item()
     return share_of
 
 

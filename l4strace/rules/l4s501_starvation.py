@@ -99,8 +99,8 @@ def _action(evidence: Evidence, row: Row) -> str:
     """By what shares the queue; a fault of a sender that explains it has a finding of its own."""
     if datagrams.may_be_fixed(evidence, row["other_flow"]):
         return f"Check whether flow {row['other_flow']} responds to marks and losses."
-    key = (pl.col("flow") == row["flow"]) & (pl.col("forward") == row["forward"])
-    kinds = subjects.bottlenecks(evidence).filter(key)["kind"].drop_nulls()
+    own = subjects.bottlenecks(evidence).filter(flow=row["flow"], forward=row["forward"])
+    kinds = own["kind"].drop_nulls()
     return ACTIONS.get(kinds[0] if kinds.len() else "", COMPARE)
 
 

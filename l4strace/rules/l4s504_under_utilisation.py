@@ -131,9 +131,7 @@ def _finding(evidence: Evidence, phase: Row) -> Finding:
 
 def _noisy(evidence: Evidence, phase: Row) -> bool:
     """Jitter or bursts bring packets closer together than the path sends them."""
-    of = subjects.noise(evidence).filter(
-        (pl.col("source") == phase["source"]) & (pl.col("path") == phase["path"])
-    )
+    of = subjects.noise(evidence).filter(source=phase["source"], path=phase["path"])
     found = of["release_us"].is_not_null() | (of["jitter_us"] >= FAST_US).fill_null(False)
     return bool(found.any())
 
@@ -141,9 +139,10 @@ def _noisy(evidence: Evidence, phase: Row) -> bool:
 def _steady(evidence: Evidence, phase: Row) -> bool:
     """The rate of the largest flow neither grows nor falls: congestion control does both."""
     rounds = subjects.rounds(evidence).filter(
-        (pl.col("flow") == phase["flow"]) & (pl.col("forward") == phase["forward"]),
         pl.col("start_ns") >= phase["start_ns"],
         pl.col("end_ns") <= phase["end_ns"],
+        flow=phase["flow"],
+        forward=phase["forward"],
     )
     part = (pl.col("start_ns") - phase["start_ns"]) // SLICE_NS
     slices = rounds.group_by(part.alias("part")).agg(

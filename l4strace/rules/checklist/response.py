@@ -64,11 +64,11 @@ def loss(sender: Sender) -> Answer:
         return FAIL, finding.message
     if sender.over_udp and sender.handshake["transport"] != "udp-prague":
         return NOT_SHOWN, f"Not compared: {MEDIA_RATE}."
-    own = (pl.col("flow") == sender.flow) & (pl.col("forward") == sender.forward)
     needed = (*subjects.KEY, "cause", "origin", "cwnd_before", "fraction")
-    cuts = sender.evidence.cuts.select(needed).filter(own & (pl.col("cause") == "loss"))
-    logged = cuts.filter(pl.col("origin") == "kernel")
-    shown = cuts.filter(pl.col("source") == sender.row["source"])
+    cuts = sender.evidence.cuts.select(needed)
+    cuts = cuts.filter(flow=sender.flow, forward=sender.forward, cause="loss")
+    logged = cuts.filter(origin="kernel")
+    shown = cuts.filter(source=sender.row["source"])
     cuts = logged if logged.height else shown.filter(pl.col("cwnd_before") >= MIN_WINDOW)
     late = bool((sender.noise or {}).get("late_packets"))
     if cuts.height < MIN_EPISODES or (late and not logged.height):
@@ -115,9 +115,8 @@ def _acts(high: Finding) -> str:
 def rtt(sender: Sender) -> Answer:
     """Two L4S senders at one bottleneck whose base RTTs differ."""
     evidence, own = sender.evidence, sender.row["rtt_min_us"]
-    pairs = subjects.once(evidence, evidence.coexistence).filter(
-        (pl.col("flow") == sender.flow) & (pl.col("forward") == sender.forward)
-    )
+    pairs = subjects.once(evidence, evidence.coexistence)
+    pairs = pairs.filter(flow=sender.flow, forward=sender.forward)
     if pairs.height and own:
         others = _base_rtts(evidence)
         for pair in pairs.join(others, on=["other_flow", "forward"]).iter_rows(named=True):

@@ -111,8 +111,9 @@ def clause(capture: Capture, *, arrives: bool = True) -> str:
 
 def shared(evidence: Evidence, phase: Row) -> str:
     """Why the capacity of a path is not judged: how much of UDP came through is not known."""
-    path = (pl.col("source") == phase["source"]) & (pl.col("path") == phase["path"])
-    here = neighbors.datagrams(evidence).filter(path, pl.col("payload_bytes") > 0)
+    here = neighbors.datagrams(evidence).filter(
+        pl.col("payload_bytes") > 0, source=phase["source"], path=phase["path"]
+    )
     largest = here.sort("payload_bytes", "flow", descending=[True, False])["flow"].unique(
         maintain_order=True
     )

@@ -94,11 +94,8 @@ def fall(evidence: Evidence, row: Row) -> str:
 
 def _without_sack(evidence: Evidence, row: Row) -> bool:
     """Whether the ACKs, which are the flow's other direction, have options that were cut off."""
-    acks = evidence.directions.filter(
-        (pl.col("source") == row["source"])
-        & (pl.col("flow") == row["flow"])
-        & (pl.col("forward") != row["forward"])
-    )
+    back = {"source": row["source"], "flow": row["flow"], "forward": not row["forward"]}
+    acks = evidence.directions.filter(**back)
     return bool((acks["options_cut"].fill_null(0) > 0).any())
 
 

@@ -7,9 +7,8 @@ import polars as pl
 from l4strace.derive.vantage import scalable_over_tcp
 from l4strace.evidence import Evidence, over_udp
 from l4strace.fallback import cases
-from l4strace.fallback.cases import MIN_STEPS
 from l4strace.fallback.place import LIKELY_CONFIDENCE, SUITED, Place
-from l4strace.fallback.recorded import MAJORITY, Recorded
+from l4strace.fallback.recorded import MAJORITY, MIN_STEPS, Recorded
 from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Confidence

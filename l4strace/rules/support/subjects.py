@@ -116,8 +116,8 @@ def at(evidence: Evidence, flow: int | None, forward: bool | None, ns: int | Non
     """`source` and `frames` of the round that contains time `ns`, as arguments of a finding."""
     if ns is None or flow is None or evidence.rounds.is_empty():
         return {}
-    near = rounds(evidence).filter((pl.col("flow") == flow) & (pl.col("forward") == forward))
-    found = _first(near.filter((pl.col("start_ns") <= ns) & (pl.col("end_ns") >= ns)))
+    during = (pl.col("start_ns") <= ns) & (pl.col("end_ns") >= ns)
+    found = _first(rounds(evidence).filter(during, flow=flow, forward=forward))
     if found is None or found["first_frame"] is None:
         return {}
     return {"source": found["source"], "frames": (found["first_frame"], found["last_frame"])}

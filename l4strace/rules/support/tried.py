@@ -94,8 +94,7 @@ def became(evidence: Evidence, tried: Tried) -> str:
     """A key of BECAME, as both ends show the packets with ECT; `marked` if it was every one of
     them; without the other capture `reported` if the receiver said so in clear, else `unknown`."""
     row = tried.row
-    here = (pl.col("flow") == row["flow"]) & (pl.col("forward") == row["forward"])
-    paths = one_way.end_to_end(evidence).filter(here)
+    paths = one_way.end_to_end(evidence).filter(flow=row["flow"], forward=row["forward"])
     counts = paths.select(
         pl.sum_horizontal(columns).sum().alias(name) for name, columns in BECAME.items()
     ).row(0, named=True)
