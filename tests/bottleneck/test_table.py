@@ -61,15 +61,6 @@ def test_late_marks_of_a_lone_flow_leave_open_whether_the_queue_is_shared() -> N
     assert (row["kind"], row["confidence"]) == (CLASSIC_OR_PER_FLOW, 0.7)
 
 
-def test_a_lone_flow_without_ect1_leaves_a_second_queue_open_too() -> None:
-    queue = sawtooth(4_000, 8_000)
-    echoes = marked_above(queue, 7_000, 1)
-    lone = of(queue, flow=1, ce_best=None, ece_acks=echoes)
-    row = verdict(1, directions=CUBIC, rounds=lone)
-    assert (row["kind"], row["confidence"]) == (CLASSIC_OR_PER_FLOW, 0.5)
-    assert "second queue" in str(row["reason"])
-
-
 def test_flat_rtt_is_no_bottleneck() -> None:
     assert verdict(directions=PRAGUE, rounds=of([200.0] * 200))["kind"] == "none"
 
@@ -242,13 +233,6 @@ def test_low_marks_for_both_flows_in_queues_that_move_apart_prove_no_l4s_aqm() -
     assert float(str(verdict(0, **tables)["confidence"])) <= 0.6
 
 
-def test_one_overshoot_of_a_classic_flow_does_not_make_one_queue() -> None:
-    own = sawtooth(200, 1200)
-    echoes = [1 if 100 <= i < 103 else 0 for i in range(200)]
-    tables = both(own, own, marked_above(own, 900), echoes)
-    assert verdict(0, **tables)["kind"] == "l4s"
-
-
 def lossy(queues: list[float], at: list[int], packets: int = 1) -> pl.DataFrame:
     lost = [packets if i in at else 0 for i in range(len(queues))]
     return of(queues, retransmits=lost)
@@ -301,16 +285,6 @@ def test_jitter_is_no_sign_of_a_queue_per_flow() -> None:
     assert "neither one queue nor a queue each" in str(row["reason"])
 
 
-def test_one_mark_far_above_the_border_shows_a_classic_aqm() -> None:
-    queue = sawtooth(20_000, 40_000)
-    marks = [1 if i == 99 else 0 for i in range(200)]
-    row = verdict(directions=PRAGUE, rounds=of(queue, ce_best=marks))
-    assert (row["kind"], row["confidence"]) == (CLASSIC_OR_PER_FLOW, 0.5)
-    low = [1 if i == 99 else 0 for i in range(200)]
-    row = verdict(directions=PRAGUE, rounds=of(sawtooth(0, 2_900), ce_best=low))
-    assert row["kind"] == "unknown"
-
-
 def test_a_late_capture_whose_smallest_rtt_is_short_hides_no_queue() -> None:
     """1.2 ms of RTT at 4 Mbit/s: the queue in it is below the border of 6.8 ms all the same."""
     rtt = [1_200.0 + 400.0 + 100.0 * (i % 20) for i in range(200)]
@@ -328,32 +302,6 @@ def test_a_late_capture_whose_smallest_rtt_is_short_hides_no_queue() -> None:
     flows = FLOWS.with_columns(handshake=pl.lit("none"))
     found = room.bottlenecks(capture(flows=flows, directions=PRAGUE, rounds=table))
     assert found["kind"].to_list() == ["l4s"]
-
-
-def test_marks_in_every_long_queue_do_not_show_where_marking_begins() -> None:
-    """A loss-blind rival holds the queue above a step: all packets are marked, at 20 ms."""
-    queue = sawtooth(20_000, 24_000)
-    tables = both(queue, queue, [38] * 200, [1] * 200)
-    row = verdict(0, **tables)
-    assert row["kind"] == "unknown"
-    assert "may be lower" in str(row["reason"])
-
-
-def test_without_ect1_packets_a_second_queue_cannot_be_excluded() -> None:
-    queue = sawtooth(4_000, 8_000)
-    echoes = marked_above(queue, 7_000, 1)
-    lone = of(queue, flow=1, ce_best=None, ece_acks=echoes)
-    pair = stack(lone, of(queue, flow=0, ce_best=None, ece_acks=echoes))
-    directions = stack(CUBIC, frame("directions", flow=0, data_ect0=1000))
-    row = verdict(1, directions=directions, rounds=pair)
-    assert (row["kind"], row["confidence"]) == ("classic", 0.5)
-    assert "second queue" in str(row["reason"])
-
-
-def test_a_capture_with_a_step_of_two_milliseconds_is_l4s() -> None:
-    queue = sawtooth(200, 2_600)
-    row = verdict(directions=PRAGUE, rounds=of(queue, ce_best=marked_above(queue, 2_050)))
-    assert row["kind"] == "l4s"
 
 
 def test_marks_of_the_start_name_the_step_where_the_queue_is_empty_afterwards() -> None:

@@ -2,21 +2,28 @@
 
 import polars as pl
 
-from l4strace.rules.support.verdict_lines import verdict_lines as framed
+from l4strace.evidence import Evidence
+from l4strace.model import VerdictLines
+from l4strace.rules.support.verdict_lines import verdict_lines
 from tests.support.frames import MS, evidence, frame, stack
 from tests.support.scenes import DIRECTIONS, bottleneck, starving, two_flows
 
 
+def lines(seen: Evidence) -> VerdictLines:
+    found = verdict_lines(seen)
+    assert found is not None
+    return found
+
+
 def test_no_packets_no_frame() -> None:
-    assert framed(evidence()) is None
+    assert verdict_lines(evidence()) is None
 
 
 def test_each_kind_of_bottleneck_names_its_flows() -> None:
     other = bottleneck("fifo", marking_delay_us=None, confidence=0.5).with_columns(
         flow=pl.lit(1, pl.UInt32)
     )
-    both = framed(two_flows(bottlenecks=stack(bottleneck("l4s"), other)))
-    assert both is not None
+    both = lines(two_flows(bottlenecks=stack(bottleneck("l4s"), other)))
     assert both.limits == (
         "L4S AQM, marking at 400 us of queue delay (flow 0); possibly FIFO (flow 1)."
     )
@@ -29,17 +36,14 @@ def test_an_unknown_bottleneck_gives_its_reason() -> None:
         confidence=0.0,
         reason="6 ms of jitter hides the queue.",
     )
-    shown = framed(two_flows(bottlenecks=hidden))
-    assert shown is not None
+    shown = lines(two_flows(bottlenecks=hidden))
     assert shown.limits == "Unknown: 6 ms of jitter hides the queue."
-    nothing = framed(two_flows())
-    assert nothing is not None
+    nothing = lines(two_flows())
     assert nothing.limits == "Unknown: no flow has enough round trips with data."
 
 
 def test_starvation_is_stated_with_the_share_since_it_began() -> None:
-    starves = framed(two_flows(coexistence=starving(1, 0)))
-    assert starves is not None
+    starves = lines(two_flows(coexistence=starving(1, 0)))
     assert starves.starves
     assert starves.sharing == (
         "Flow 1 starves from t=2.0 s: 5 Mbit/s beside 45 Mbit/s of flow 0 (10 % of both)."
@@ -48,8 +52,7 @@ def test_starvation_is_stated_with_the_share_since_it_began() -> None:
 
 def test_fair_rates_are_stated() -> None:
     fed = starving(1, 0).with_columns(starved_since_ns=None, jain=0.98)
-    shares = framed(two_flows(coexistence=fed))
-    assert shares is not None
+    shares = lines(two_flows(coexistence=fed))
     assert not shares.starves
     assert shares.sharing == (
         "Flow 0 has 45 Mbit/s, flow 1 5 Mbit/s while both send (Jain's index 0.98)."
@@ -60,8 +63,7 @@ def test_a_flow_that_asks_for_no_more_has_no_unfair_share() -> None:
     """Lab run s1401-014: 1.98 beside 7.6 Mbit/s, "Jain's index 0.74", of a flow paced to that."""
     held = pl.Series([0.64, 0.01])
     paced = starving(1, 0).with_columns(starved_since_ns=None, held_back=held)
-    shares = framed(two_flows(coexistence=paced))
-    assert shares is not None
+    shares = lines(two_flows(coexistence=paced))
     assert shares.sharing == (
         "Flow 0 has 45 Mbit/s, flow 1 5 Mbit/s while both send "
         "(application or receive window limits flow 1)."
@@ -86,14 +88,12 @@ def short_flows(count: int, **columns: object) -> dict[str, pl.DataFrame]:
 
 
 def test_short_flows_are_judged_together_and_the_long_one_is_not_alone() -> None:
-    shown = framed(evidence(**short_flows(9)))
-    assert shown is not None
+    shown = lines(evidence(**short_flows(9)))
     assert shown.sharing == (
         "Flow 0 sends beside short flows, 20 Mbit/s; 9 short flows of 200 kB (port 5201) "
         "completed in 150 ms (median), 150 ms (P99)."
     )
-    few = framed(evidence(**short_flows(2)))
-    assert few is not None
+    few = lines(evidence(**short_flows(2)))
     assert few.sharing == "Flow 0 is the only large flow, 20 Mbit/s."
 
 
@@ -109,8 +109,7 @@ def test_each_flow_without_a_verdict_has_a_reason_that_holds_for_it() -> None:
         data_ect0=pl.lit(0, pl.UInt64),
         data_not_ect=pl.Series([9, 0], dtype=pl.UInt64),
     )
-    found = framed(two_flows(bottlenecks=both, directions=sent))
-    assert found is not None
+    found = lines(two_flows(bottlenecks=both, directions=sent))
     assert found.limits == (
         "Unknown: 2 marks (flow 1); unknown: Not-ECT packets cannot be marked (flow 0)."
     )
@@ -120,8 +119,7 @@ def test_a_flow_that_is_alone_is_not_called_the_large_one() -> None:
     first = DIRECTIONS.head(1).with_columns(
         data_packets=pl.lit(100, pl.UInt64), payload_bytes=pl.lit(10**6, pl.UInt64)
     )
-    found = framed(two_flows(directions=first))
-    assert found is not None
+    found = lines(two_flows(directions=first))
     assert found.sharing.startswith("Flow 0 is the only flow with data")
 
 
@@ -135,7 +133,7 @@ def test_the_rate_of_a_flow_that_is_alone_is_its_goodput() -> None:
     )
     for acked, rate in ((900_000, "7.2 Mbit/s"), (0, "8 Mbit/s")):
         known = first.with_columns(acked_bytes=pl.lit(acked, pl.UInt64))
-        found = framed(two_flows(directions=known))
+        found = lines(two_flows(directions=known))
         assert found is not None
         assert found.sharing == f"Flow 0 is the only flow with data, {rate}."
 
@@ -148,8 +146,7 @@ def carried(*flows: tuple[int, bool, int]) -> str:
         forward=[forward for _, forward, _ in flows],
         payload_bytes=[size for _, _, size in flows],
     )
-    shown = framed(two_flows(directions=table))
-    assert shown is not None
+    shown = lines(two_flows(directions=table))
     return shown.sharing
 
 
