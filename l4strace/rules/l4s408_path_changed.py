@@ -36,7 +36,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import datagrams, paths, subjects
 from l4strace.rules.support.paths import Phase
-from l4strace.wording.quantities import count
+from l4strace.wording.quantities import count, listed
 
 CLEAR_RATIO = 1.6
 """Ratio of capacities from which the change is beyond doubt: by eye, twice what one cut makes."""
@@ -104,7 +104,7 @@ def _text(evidence: Evidence, steps: list[tuple[Phase, Phase]]) -> str:
         when = subjects.moment(evidence, after["start_ns"])
         parts.append(f"{_became(before, after, start)} at {when}")
         last = after
-    return f"The capacity of the path for payload was {_listed(parts)}."
+    return f"The capacity of the path for payload was {listed(parts)}."
 
 
 def _became(before: Phase, after: Phase, start: str) -> str:
@@ -115,11 +115,6 @@ def _became(before: Phase, after: Phase, start: str) -> str:
 
 def _least(phase: Phase) -> str:
     return "" if phase["capacity_shown"] else ", at least"
-
-
-def _listed(parts: list[str]) -> str:
-    """`A, fell to B and rose to C`."""
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _ratio(one: float, other: float) -> float:
