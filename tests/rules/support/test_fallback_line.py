@@ -8,6 +8,7 @@ from l4strace.rules.support.verdict_lines import verdict_lines as framed
 from tests.support.frames import MS, frame, stack
 from tests.support.scenes import (
     DIRECTIONS,
+    FLOWS,
     bottleneck,
     laws,
     log,
