@@ -63,7 +63,7 @@ function findingAsMarkdown(card) {
   const text = (selector, from = card) => squeezed(from.querySelector(selector)?.innerText ?? "");
   const told = card.querySelector(".told") !== null;
   const verdict = document.getElementById("verdict");
-  const message = told ? text(".reading p", verdict) : text(".message");
+  const message = told ? text(".message", verdict) : text(".message");
   const action = text(".action") || (told || card.querySelector(".remedy-told") ? text(".action", verdict) : "");
   const facts = [...card.querySelectorAll(".facts > div")].map((fact) => `- ${plain(`${text("dt", fact)}: ${text("dd", fact)}`)}`);
   const lines = [

@@ -26,6 +26,15 @@ def headlined(finding: Finding, rule: Rule) -> Finding:
     return replace(finding, headline=words[:1].upper() + words[1:])
 
 
+def below(headline: str, message: str) -> str:
+    """``message`` under ``headline``: without an opening or an end in the same words."""
+    start, end = f"{headline}: ", f": {within(headline)}."
+    if message.startswith(start):
+        rest = message.removeprefix(start)
+        return rest[:1].upper() + rest[1:]
+    return message.removesuffix(end) + "." if message.endswith(end) else message
+
+
 PROPER = ("Prague", "Prague's")
 """First words that keep their capital within a sentence, as abbreviations do."""
 

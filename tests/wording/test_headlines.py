@@ -16,7 +16,7 @@ from l4strace.model import (
     VerdictLines,
 )
 from l4strace.rules import RULES
-from l4strace.wording.headlines import MAX_WORDS, headlined, within
+from l4strace.wording.headlines import MAX_WORDS, below, headlined, within
 from l4strace.wording.verdict import verdict
 
 RULE = Rule("L4S999", "name", "Summary.", lambda _: [], "", ("The path is odd", "{flow} is odd"))
@@ -98,3 +98,10 @@ def test_every_headline_is_at_most_twelve_words():
 )
 def test_what_a_verdict_says_at_a_glance(analysis: Analysis, flows: int, expected: str):
     assert verdict(analysis, flows).headline == expected
+
+
+def test_below_a_headline_its_words_stand_no_second_time():
+    headline = "The path bleaches ECN"
+    assert below(headline, "The path bleaches ECN: 3 of 4 arrived.") == "3 of 4 arrived."
+    assert below(headline, "3 of 4 arrived: the path bleaches ECN.") == "3 of 4 arrived."
+    assert below(headline, "3 of 4: lost.") == "3 of 4: lost."

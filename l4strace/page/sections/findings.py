@@ -11,6 +11,7 @@ from l4strace.page.case import Case
 from l4strace.wording import measures
 from l4strace.wording.amounts import micro, typeset
 from l4strace.wording.display_filters import flow_filter, frames_filter
+from l4strace.wording.headlines import below
 from l4strace.wording.moments import span
 from l4strace.wording.names import FANCY_ARROW, ends
 from l4strace.wording.order import readable
@@ -212,7 +213,7 @@ def _card(finding: Finding, rule_name: str, doubts: Sequence[Finding], told: boo
         severity=finding.severity.name.lower(),
         confidence=finding.confidence.name.lower(),
         headline=typeset(finding.headline),
-        message="" if told else typeset(finding.message),
+        message="" if told else typeset(below(finding.headline, finding.message)),
         action="" if finding.cause else typeset(finding.action),
         told=told,
         remedy_told=False,

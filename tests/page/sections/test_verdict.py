@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import polars as pl
 import pytest
 from markupsafe import escape
 
-from l4strace.model import Analysis
+from l4strace import pipeline
+from l4strace.model import Analysis, Status
 from l4strace.page.build import build
 from l4strace.page.case import Case
 from l4strace.page.fill import fill
 from l4strace.page.sections import findings, verdict
 from l4strace.wording.amounts import typeset
 from tests.support import synthetic
+from tests.support.places import FIXTURES
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +36,12 @@ def test_the_verdict_opens_with_the_worst_finding(case: Case) -> None:
     assert section.headline == worst.headline
     assert section.paragraph == typeset(f"Flow 0: {worst.message}")
     assert (section.severity, section.link) == ("error", "L4S301-flow-0")
-    assert [fact.name for fact in section.facts] == [m.name for m in worst.measures[:4]]
-    assert [fact.value for fact in section.facts if "µs" in fact.value] == ["408 µs", "123 µs"]
     assert [tally.text for tally in section.tally] == ["2 errors", "2 warnings", "1 info"]
 
 
 def test_a_quiet_run_claims_no_more_than_was_judged(quiet: Case) -> None:
     section = verdict.build(quiet)
-    assert (section.severity, section.facts) == ("none", ())
+    assert section.severity == "none"
     assert section.headline.startswith("Nothing wrong found")
 
 
@@ -97,3 +98,27 @@ def test_flows_are_shown_against_each_other_at_a_glance(case: Case) -> None:
     (chart,) = verdict.build(Case(one, case.analysis)).charts
     assert chart.title == "Goodput"
     assert len(chart.spec["data"]) == 1
+
+
+@pytest.mark.parametrize(
+    "captures", ["user-space/pq1-[ab]", "accecn-bleached/*", "misfire/misfire"]
+)
+def test_no_clause_stands_twice_at_a_glance(captures: str) -> None:
+    """Headline, paragraph and lines of the verdict, of three words and more."""
+    paths = sorted(str(path) for path in FIXTURES.glob(f"{captures}.pcap.xz"))
+    evidence = pipeline.derive(pipeline.read(paths))
+    section = verdict.build(Case(evidence, pipeline.judge(evidence)))
+    lines = (text for _, text in section.frame)
+    text = ". ".join([section.headline, section.paragraph, section.status.sentence, *lines])
+    clauses = [clause.strip(" .") for clause in re.split(r"[.;:] ", text.casefold())]
+    long = [clause for clause in clauses if len(clause.split()) > 2]
+    assert len(long) == len(set(long))
+
+
+def test_why_accecn_failed_is_said_by_the_paragraph_alone(case: Case) -> None:
+    reason = "No: flow 0 requested AccECN, but did not get it. The server answered without ECN."
+    worst = dataclasses.replace(case.analysis.findings[0], rule="L4S101")
+    status = Status("no", reason)
+    for finding, said in ((worst, reason.partition(". ")[0] + "."), (None, reason)):
+        found = Analysis((finding,) if finding else (), status=status)
+        assert verdict.build(Case(case.evidence, found)).status.sentence == typeset(said)

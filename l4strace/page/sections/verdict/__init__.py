@@ -8,18 +8,20 @@ import polars as pl
 
 from l4strace import model
 from l4strace.evidence import over_udp, traffic
-from l4strace.model import Severity
+from l4strace.model import Finding, Severity
 from l4strace.page.case import Case
 from l4strace.page.chart import Chart
-from l4strace.page.sections.findings import Item, fact, shown_ids
+from l4strace.page.sections.findings import shown_ids
 from l4strace.page.sections.verdict import glance
 from l4strace.wording.amounts import number, typeset
+from l4strace.wording.headlines import below
 from l4strace.wording.quantities import count
 from l4strace.wording.verdict import Verdict, conversations, verdict
 
 TITLE = ""
 
-MAX_FACTS = 4
+NEGOTIATION = "L4S101"
+"""The rule whose message has the reason that the line on L4S gives."""
 
 
 class Tally(NamedTuple):
@@ -49,7 +51,6 @@ class VerdictSection(NamedTuple):
     severity: str
     action: str
     link: str
-    facts: tuple[Item, ...]
     tally: tuple[Tally, ...]
     scope: str
     charts: tuple[Chart, ...]
@@ -66,23 +67,26 @@ def build(case: Case) -> VerdictSection:
     seen = glance.chart(case)
     return VerdictSection(
         headline=typeset(opening.headline),
-        paragraph=typeset(opening.paragraph),
-        status=_status(case),
+        paragraph=typeset(below(opening.headline, opening.paragraph)),
+        status=_status(case, finding),
         frame=tuple((label, typeset(text)) for label, text in frame),
         severity=_tone(opening, case.analysis.status),
         action=typeset(opening.action(case.analysis)),
         link=ids.get(place, ""),
-        facts=tuple(fact(measure) for measure in finding.measures[:MAX_FACTS]) if finding else (),
         tally=_tally(case),
         scope=_scope(case, opening.paragraph),
         charts=(seen,) if seen else (),
     )
 
 
-def _status(case: Case) -> Status:
-    """Whether this is L4S at all."""
+def _status(case: Case, finding: Finding | None) -> Status:
+    """Whether this is L4S at all; why not, where the paragraph above does not say so."""
     status = case.analysis.status
-    return Status(status.answer, typeset(status.sentence)) if status else Status("unknown", "")
+    if status is None:
+        return Status("unknown", "")
+    answer, end, _ = status.sentence.partition(". ")
+    told = end and finding is not None and finding.rule == NEGOTIATION
+    return Status(status.answer, typeset(f"{answer}." if told else status.sentence))
 
 
 def _tone(opening: Verdict, status: model.Status | None) -> str:
