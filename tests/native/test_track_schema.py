@@ -1,5 +1,6 @@
 """The tables that the native core returns are the declared ones, column by column."""
 
+import ctypes
 import struct
 from pathlib import Path
 
@@ -46,6 +47,47 @@ def test_a_number_that_all_rows_share_is_kept_once(tmp_path: Path) -> None:
         assert column.eq_missing(kept[column.name]).all(), column.name
     numbers = (column for column in varying if column.dtype.is_numeric())
     assert all(column.n_unique() > 1 for column in numbers if column.name != "source")
+
+
+def test_numbers_that_columns_beside_each_other_share_are_kept_once(tmp_path: Path) -> None:
+    """Bounds that are the estimate itself take no memory; once a row differs each has its own."""
+    misfire, clean = tmp_path / "misfire.pcap", tmp_path / "clean.pcap"
+    misfire.write_bytes(workloads.captured("misfire/misfire.pcap.xz"))
+    clean.write_bytes(workloads.captured("accecn-clean/sender.pcap.xz"))
+    sure, unsure, both = (
+        _native.track(list(map(str, paths)))["rounds"]
+        for paths in ((misfire,), (clean,), (misfire, clean))
+    )
+    places = _places(sure)
+    assert places["alpha"] == places["alpha_lo"] == places["alpha_hi"]
+    assert places["classic_ecn_lo"] == places["classic_ecn_hi"]
+    assert places["rtt_mean_us"] != places["rtt_max_us"]
+    assert _places(both)["classic_ecn_lo"] != _places(both)["classic_ecn_hi"]
+    columns = pl.col("^(ce_|alpha|classic_ecn|marked_rtt_).*$")
+    parts = [pl.DataFrame(table).select(columns) for table in (sure, unsure)]
+    assert pl.DataFrame(both).select(columns).equals(pl.concat(parts))
+
+
+class _Array(ctypes.Structure):
+    """`ArrowArray` of Arrow's C data interface, up to what `_places` reads."""
+
+
+_Array._fields_ = [
+    ("counts", ctypes.c_int64 * 5),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
+]
+
+
+def _places(table: _native.ArrowTable) -> dict[str, int]:
+    """Where in memory the numbers of each column lie, of those that differ by row."""
+    varying = table.varying()
+    _, array = varying.__arrow_c_array__()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    columns = _Array.from_address(pointer(array, b"arrow_array")).children
+    names = enumerate(pl.DataFrame(varying).columns)
+    return {name: columns[at].contents.buffers[1] for at, name in names}
 
 
 def test_progress_can_end_the_reading(tmp_path: Path) -> None:

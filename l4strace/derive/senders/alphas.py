@@ -62,13 +62,7 @@ def rounds(capture: Capture, plain: pl.DataFrame) -> pl.DataFrame:
     """
     replayed = plain.select(*KEY, cs.starts_with("alpha")).rechunk()
     found = pl.DataFrame(_native.alphas(replayed, _builds(capture)))
-    # Only where counters of AccECN feed both clocks; a controller over UDP has its own alpha.
-    of_tcp = pl.col("alpha_25ms").is_not_null()
-    told = [
-        pl.when(of_tcp).then(alpha).otherwise(alpha.name).alias(alpha.name)
-        for alpha in found.get_columns()
-    ]
-    return plain.with_columns(told)
+    return plain.with_columns(found.get_columns())
 
 
 def _builds(capture: Capture) -> pl.DataFrame:

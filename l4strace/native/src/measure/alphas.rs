@@ -136,10 +136,17 @@ impl Replayed<'_> {
         [0, 1].map(|clock| alpha(of[clock], self.updates[clock], row, from_zero))
     }
 
+    /// Counters of AccECN feed both clocks; a controller over UDP has its own alpha, which stays.
+    fn counted(&self, row: usize) -> bool {
+        self.alpha[1].get(row).is_some()
+    }
+
     /// The bounds of each build that it may be.
     pub fn low(&self, row: usize, known: &Known) -> Option<f64> {
         let [unpaced, paced] = self.both(&self.lo, row, known.zero_lo);
-        if known.paced == Some(false) {
+        if !self.counted(row) {
+            self.lo[0].get(row)
+        } else if known.paced == Some(false) {
             unpaced
         } else {
             least(unpaced, paced)
@@ -148,7 +155,9 @@ impl Replayed<'_> {
 
     pub fn high(&self, row: usize, known: &Known) -> Option<f64> {
         let [unpaced, paced] = self.both(&self.hi, row, known.zero_hi);
-        if known.paced == Some(false) {
+        if !self.counted(row) {
+            self.hi[0].get(row)
+        } else if known.paced == Some(false) {
             unpaced
         } else {
             most(unpaced, paced)
@@ -156,6 +165,9 @@ impl Replayed<'_> {
     }
 
     pub fn likely(&self, row: usize, known: &Known) -> Option<f64> {
+        if !self.counted(row) {
+            return self.alpha[0].get(row);
+        }
         if known.late {
             return Some((self.low(row, known)? + self.high(row, known)?) / 2.0);
         }

@@ -135,7 +135,7 @@ fn alphas(rounds: Given, builds: Given) -> PyResult<ArrowTable> {
         }
     }
     let rows = || runs.iter().flat_map(|(_, known, count)| std::iter::repeat_n(known, *count)).enumerate();
-    let mut t = Columns::of_rows(rounds.rows());
+    let mut t = Columns::of_rows(rounds.rows()).folding();
     t.f64("alpha", rows().map(|(row, known)| replayed.likely(row, known)));
     t.f64("alpha_lo", rows().map(|(row, known)| replayed.low(row, known)));
     t.f64("alpha_hi", rows().map(|(row, known)| replayed.high(row, known)));

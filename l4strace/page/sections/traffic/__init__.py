@@ -65,34 +65,35 @@ def _rows(link: Link) -> tuple[TrafficRow, ...]:
 
 
 def _row(link: Link, shown: Part) -> TrafficRow:
-    rounds = shown.rounds
-    delivered, acked = int(rounds["acked_packets"].sum()), int(rounds["acked_bytes"].sum())
-    part = acked / max(int(link.rounds["acked_bytes"].sum()), 1)
+    counted = pl.col("acked_packets", "acked_bytes", "retransmits").sum()
+    ends = (pl.col("start_ns").min(), pl.col("end_ns").max())
+    sums = shown.rounds.group_by(KEY).agg(counted, *ends).collect()
+    delivered, acked = int(sums["acked_packets"].sum()), int(sums["acked_bytes"].sum())
+    part = acked / max(sum(link.slots.acked_bytes), 1)
     used, marked = link.utilization, link.marked(shown)
     return TrafficRow(
         name=shown.name,
         key=shown.key,
-        throughput=bit_rate(_rate(rounds, acked)),
+        throughput=bit_rate(_rate(sums, acked)),
         part=share(part, 1),
         used=share(None if used is None else used * part, 1),
         delay=_pair(shown.delays),
         marked=marked.bound + share(marked.packets, delivered),
-        again=_retransmitted(link, rounds),
+        again=_retransmitted(link, sums),
         rtt=_pair(shown.rtts),
     )
 
 
-def _retransmitted(link: Link, rounds: pl.DataFrame) -> str:
+def _retransmitted(link: Link, sums: pl.DataFrame) -> str:
     """Share of the delivered packets whose transport shows which are retransmitted."""
     counted = link.case.evidence.directions.drop_nulls("retransmits")
-    sums = rounds.group_by(KEY).agg(pl.col("retransmits", "acked_packets").sum())
     known = sums.join(counted, on=KEY, how="semi")
     return share(int(known["retransmits"].sum()), int(known["acked_packets"].sum()))
 
 
-def _rate(rounds: pl.DataFrame, acked: int) -> float | None:
+def _rate(sums: pl.DataFrame, acked: int) -> float | None:
     """Payload per second from the first round to the last."""
-    first, last = rounds["start_ns"].min(), rounds["end_ns"].max()
+    first, last = sums["start_ns"].min(), sums["end_ns"].max()
     if not isinstance(first, int) or not isinstance(last, int) or last <= first:
         return None
     return 8e9 * acked / (last - first)

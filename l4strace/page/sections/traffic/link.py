@@ -12,18 +12,11 @@ import polars as pl
 from l4strace.core import _native
 from l4strace.derive import neighbors, numbers, vantage
 from l4strace.page.case import Case
-from l4strace.page.direction import Direction, chosen, rows_of
+from l4strace.page.direction import Direction, rows_of
 from l4strace.page.drawing.palette import FLOWS, RECORDED, Stroke
 from l4strace.page.drawing.smooth import interval_of, sums
 from l4strace.schema.keys import KEY
 from l4strace.wording import vantages
-
-PANEL_COLUMNS = (
-    *("source", "flow", "forward", "start_ns", "end_ns", "acked_bytes", "acked_packets"),
-    *("retransmits", "ece_acks", "ce_best", "ce", "queue_delay_us", "owd_mean_us", "rtt_mean_us"),
-)
-"""Columns of `rounds` that the panels read: a copy of a busy path's rounds is large."""
-
 
 SHARES = (*(n / 200 for n in range(1, 200)), 0.999, 1.0)
 """Shares of the packets at which the CDF of the queue delay has a point."""
@@ -40,23 +33,29 @@ def quantiles(values: pl.Series, weights: pl.Series, shares: Sequence[float]) ->
 
 @dataclass(frozen=True)
 class Part:
-    """The rounds of one flow of the path, or of all; ``key`` is its place on the page or empty."""
+    """The rounds of one flow of the path, or of all; ``key`` is its place on the page or empty.
+
+    Of a busy path they are many: each panel takes the columns that it needs, and no copy is kept.
+    """
 
     name: str
     key: str
     stroke: Stroke
-    rounds: pl.DataFrame
+    rounds: pl.LazyFrame
 
     @cached_property
     def delays(self) -> dict[float, float]:
         """Queue delay in us by share of packets: of the RTT, else one-way between two captures."""
-        delays = self.rounds.select(pl.coalesce("queue_delay_us", "owd_mean_us")).to_series()
-        return quantiles(delays, self.rounds["acked_packets"], SHARES)
+        return self._quantiles(pl.coalesce("queue_delay_us", "owd_mean_us"), SHARES)
 
     @cached_property
     def rtts(self) -> dict[float, float]:
         """Median and P99, over packets, of the mean RTT of their rounds in us."""
-        return quantiles(self.rounds["rtt_mean_us"], self.rounds["acked_packets"], (0.5, 0.99))
+        return self._quantiles(pl.col("rtt_mean_us"), (0.5, 0.99))
+
+    def _quantiles(self, value: pl.Expr, shares: Sequence[float]) -> dict[float, float]:
+        rows = self.rounds.select(value.alias("value"), "acked_packets").collect()
+        return quantiles(rows["value"], rows["acked_packets"], shares)
 
 
 class Marks(NamedTuple):
@@ -96,16 +95,22 @@ class Link:
     directions: tuple[Direction, ...]
 
     @cached_property
-    def rounds(self) -> pl.DataFrame:
-        """`rounds` of every flow of the path, with ``x``, ``ended`` (s) and ``marks``."""
+    def own(self) -> pl.Series:
+        """Which of `rounds` are of the path."""
         evidence = self.case.evidence
         path = (pl.col("source") == self.source) & (pl.col("path") == self.path)
         own = neighbors.directions(evidence).filter(path).select(*KEY, own=pl.lit(value=True))
         own = own.join(vantage.nearest(evidence), on=KEY, how="semi")
-        wanted = numbers.looked_up(evidence, own, "own").fill_null(value=False)
-        kept = chosen(evidence.rounds.select(PANEL_COLUMNS), wanted)
+        return numbers.looked_up(evidence, own, "own").fill_null(value=False)
+
+    @cached_property
+    def rounds(self) -> pl.LazyFrame:
+        """`rounds` of every flow of the path, with ``x``, ``ended`` (s) and ``marks``."""
+        return self._drawn(self.case.evidence.rounds.lazy().filter(self.own))
+
+    def _drawn(self, rounds: pl.LazyFrame) -> pl.LazyFrame:
         x = self.case.axis.column
-        return kept.with_columns(
+        return rounds.with_columns(
             x("start_ns"), x("end_ns").alias("ended"), neighbors.marks().alias("marks")
         )
 
@@ -119,9 +124,11 @@ class Link:
     @cached_property
     def flows(self) -> tuple[Part, ...]:
         """Each of the directions with charts, as the chart of the sharing shows it."""
+        rounds = self.case.evidence.rounds
+        own = (rows_of(rounds, one.flow, one.forward, self.source) for one in self.directions)
         return tuple(
-            Part(one.label, one.key, stroke, rows_of(self.rounds, one.flow, one.forward))
-            for one, stroke in zip(self.directions, FLOWS, strict=False)
+            Part(one.label, one.key, stroke, self._drawn(rows.lazy()))
+            for one, stroke, rows in zip(self.directions, FLOWS, own, strict=False)
         )
 
     @cached_property
@@ -144,7 +151,7 @@ class Link:
         As feedback or a capture at the receiver counts; of ECE, which lasts, its beginnings.
         """
         echoes = (pl.col("ece_acks") > 0).fill_null(False) & pl.col("ce_best").is_null()
-        shown = part.rounds.lazy().select("flow", "forward", "start_ns", "marks", echoes=echoes)
+        shown = part.rounds.select("flow", "forward", "start_ns", "marks", echoes=echoes)
         inside = pl.col("echoes").sort_by("start_ns")
         begins = (inside & ~inside.shift(fill_value=False)).sum()
         ways = shown.group_by("flow", "forward").agg(
@@ -169,12 +176,15 @@ class Link:
         """Seconds of the intervals in which the panels count."""
         # Of the slowest flow: shorter ones would see each of its rounds as a peak and a gap.
         parts = self.flows or (self.all,)
-        return max(interval_of(part.rounds, self.case.axis.length) for part in parts)
+        lengths = (part.rounds.select("start_ns", "end_ns", "acked_bytes") for part in parts)
+        return max(interval_of(rows.collect(), self.case.axis.length) for rows in lengths)
 
     @cached_property
     def slots(self) -> Slots:
         """Sums over all flows per interval."""
-        middles, found = sums(self.rounds, self.rounds["ended"], self.interval, *Slots._fields[1:])
+        counted = Slots._fields[1:]
+        rounds = self.rounds.select("ended", *counted).collect()
+        middles, found = sums(rounds, rounds["ended"], self.interval, *counted)
         return Slots(middles, *found)
 
     @cached_property
@@ -210,7 +220,7 @@ def busiest(case: Case) -> Link | None:
     on_path = set(here.select("flow", "forward").iter_rows())
     charted = tuple(d for d in case.charted if (d.flow, d.forward) in on_path)
     link = Link(case, source, path, charted)
-    return link if link.rounds.height else None
+    return link if link.own.any() else None
 
 
 def _by_direction(rows: pl.DataFrame, column: str) -> dict[tuple[int, bool], int]:

@@ -32,7 +32,7 @@ def throughput(link: Link) -> Chart:
     total = points(slots.x, [8 * acked * per_second for acked in slots.acked_bytes], most, MBIT)
     traces = [line(total, link.all.name, link.all.stroke, width=1.2)]
     for flow in link.flows:
-        rates = per_interval(flow.rounds, link.interval)
+        rates = per_interval(flow.rounds.collect(), link.interval)
         curve = points(rates.x, rates.goodput_bps, most, MBIT)
         traces.append(line(curve, flow.name, flow.stroke))
     edges = [(row[side], row["capacity_bps"]) for row in link.phases for side in ENDS]
@@ -114,7 +114,7 @@ def round_trips(link: Link) -> Chart | None:
         if not (found := flow.rtts):
             continue
         means = flow.rounds.group_by(x).agg(pl.col("rtt_mean_us").mean()).sort("x")
-        data = points_of(means, "rtt_mean_us", link.case.points, MS)
+        data = points_of(means.collect(), "rtt_mean_us", link.case.points, MS)
         traces.append(line(data, flow.name, flow.stroke))
         facts.append(f"{flow.name}: {_middle_and_high(found)}")
     if not traces:

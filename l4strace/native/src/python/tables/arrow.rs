@@ -28,7 +28,8 @@ pub struct Columns {
     rows: usize,
     /// The only columns to make; all where it is empty.
     wanted: Vec<String>,
-    /// Numbers that are the same in all rows are kept once, but for the first column.
+    /// Numbers that are the same in all rows are kept once, but for the first column, and so are those of columns
+    /// beside each other that are the same, as bounds mostly are.
     folds: bool,
 }
 
@@ -38,6 +39,16 @@ struct Kept {
     builder: Box<dyn ArrayBuilder>,
     /// Rows for which its only value stands; 0 where it has one for each.
     repeats: usize,
+    /// How many columns before it one has the same numbers, and in how many rows: the only place where they are kept.
+    like: Option<(usize, usize)>,
+}
+
+impl Kept {
+    /// Its numbers, if it has one for each row.
+    fn whole<T: ArrowPrimitiveType>(&self) -> Option<&PrimitiveBuilder<T>> {
+        let builder = self.builder.as_any().downcast_ref()?;
+        (self.repeats == 0 && self.like.is_none()).then_some(builder)
+    }
 }
 
 /// Methods that take an iterator over the rows' values.
@@ -143,7 +154,13 @@ impl Columns {
     ) -> &mut Self {
         let (rows, folds) = (self.rows, self.folds && self.at > 0);
         let new = |rows| PrimitiveBuilder::<T>::with_capacity(if folds { 1 } else { rows });
-        let Some((builder, repeats)) = self.column(name, new) else { return self };
+        let Some(at) = self.turn(name, new) else { return self };
+        let (before, own) = self.columns.split_at_mut(at);
+        let Kept { builder, repeats, like, .. } = &mut own[0];
+        let Some(builder) = builder.as_any_mut().downcast_mut::<PrimitiveBuilder<T>>() else { return self };
+        let beside = || Some(1 + before.last()?.like.map_or(0, |(back, _)| back));
+        let back = like.map(|(back, _)| back).or_else(beside).filter(|_| folds);
+        let other = back.and_then(|back| Some((back, before[at - back].whole::<T>()?)));
         let (mut numbers, mut present) = ([T::Native::default(); BLOCK], [false; BLOCK]);
         let mut filled = BLOCK;
         while filled == BLOCK {
@@ -153,7 +170,16 @@ impl Columns {
                 filled += 1;
             }
             let (numbers, present) = (&numbers[..filled], &present[..filled]);
-            if !(folds && folded(builder, repeats, numbers, present, rows)) {
+            let shared = match like {
+                Some(_) => stays(builder, other, like, numbers, present, rows),
+                None if folds => {
+                    let may_be = builder.is_empty() || *repeats > 0;
+                    folded(builder, repeats, numbers, present, rows)
+                        || may_be && begins(builder, other, like, numbers, present)
+                }
+                None => false,
+            };
+            if !shared {
                 builder.append_values(numbers, present);
             }
         }
@@ -167,40 +193,98 @@ impl Columns {
         new: impl Fn(usize) -> B,
         values: impl Iterator<Item = V>,
     ) -> &mut Self {
-        if let Some((builder, _)) = self.column(name, new) {
+        let column = self.turn(name, new).map(|at| &mut self.columns[at].builder);
+        if let Some(builder) = column.and_then(|builder| builder.as_any_mut().downcast_mut::<B>()) {
             builder.extend(values);
         }
         self
     }
 
-    /// The column whose turn it is, and the rows for which its only value stands; `None` where it is not wanted.
-    fn column<B: ArrayBuilder>(
-        &mut self,
-        name: &str,
-        new: impl Fn(usize) -> B,
-    ) -> Option<(&mut B, &mut usize)> {
+    /// The column whose turn it is; `None` where it is not wanted.
+    fn turn<B: ArrayBuilder>(&mut self, name: &str, new: impl Fn(usize) -> B) -> Option<usize> {
         if !self.wanted.is_empty() && !self.wanted.iter().any(|wanted| wanted == name) {
             return None;
         }
         if self.at == self.columns.len() {
-            self.columns.push(Kept { name: name.to_owned(), builder: Box::new(new(self.rows)), repeats: 0 });
+            let builder = Box::new(new(self.rows));
+            self.columns.push(Kept { name: name.to_owned(), builder, repeats: 0, like: None });
         }
-        let kept = &mut self.columns[self.at];
-        debug_assert_eq!(kept.name, name);
+        debug_assert_eq!(self.columns[self.at].name, name);
         self.at += 1;
-        Some((kept.builder.as_any_mut().downcast_mut()?, &mut kept.repeats))
+        Some(self.at - 1)
     }
 
     /// All columns must have the same length.
     pub fn finish(self) -> PyResult<ArrowTable> {
-        let columns = self.columns.into_iter();
-        let columns = columns.map(|mut kept| Finished {
-            array: kept.builder.finish(),
-            name: kept.name,
-            repeats: kept.repeats,
-        });
-        Ok(ArrowTable { columns: columns.collect() })
+        let mut columns: Vec<Finished> = Vec::with_capacity(self.columns.len());
+        for mut kept in self.columns {
+            let array = match kept.like {
+                Some((back, _)) => columns[columns.len() - back].array.clone(),
+                None => kept.builder.finish(),
+            };
+            columns.push(Finished { array, name: kept.name, repeats: kept.repeats });
+        }
+        Ok(ArrowTable { columns })
     }
+}
+
+/// Keeps more values of a column by the `other` one that has the same so far. False where some differ: then `builder`
+/// has room for `rows` rows, and those before.
+fn stays<T: ArrowPrimitiveType>(
+    builder: &mut PrimitiveBuilder<T>,
+    other: Option<(usize, &PrimitiveBuilder<T>)>,
+    like: &mut Option<(usize, usize)>,
+    numbers: &[T::Native],
+    present: &[bool],
+    rows: usize,
+) -> bool {
+    let (Some((_, other)), Some((_, done))) = (other, like.as_mut()) else { return false };
+    if same(other, *done, numbers, |row| present[row]) {
+        *done += numbers.len();
+        return true;
+    }
+    *builder = PrimitiveBuilder::with_capacity(rows.max(*done + numbers.len()));
+    builder.append_array(&other.finish_cloned().slice(0, *done));
+    *like = None;
+    false
+}
+
+/// Whether the `other` column has what is in `builder` and these values; then it alone keeps them.
+fn begins<T: ArrowPrimitiveType>(
+    builder: &mut PrimitiveBuilder<T>,
+    other: Option<(usize, &PrimitiveBuilder<T>)>,
+    like: &mut Option<(usize, usize)>,
+    numbers: &[T::Native],
+    present: &[bool],
+) -> bool {
+    let Some((back, other)) = other else { return false };
+    let done = builder.len();
+    let is_there = |row| is_present(builder.validity_slice(), row);
+    if !same(other, 0, builder.values_slice(), is_there) || !same(other, done, numbers, |row| present[row]) {
+        return false;
+    }
+    *builder = PrimitiveBuilder::new();
+    *like = Some((back, done + numbers.len()));
+    true
+}
+
+/// Whether `column` has these values from row `at` on.
+fn same<T: ArrowPrimitiveType>(
+    column: &PrimitiveBuilder<T>,
+    at: usize,
+    numbers: &[T::Native],
+    present: impl Fn(usize) -> bool,
+) -> bool {
+    let Some(own) = column.values_slice().get(at..at + numbers.len()) else { return false };
+    let bits = column.validity_slice();
+    own.iter()
+        .zip(numbers)
+        .enumerate()
+        .all(|(row, (own, number))| own.is_eq(*number) && is_present(bits, at + row) == present(row))
+}
+
+fn is_present(bits: Option<&[u8]>, row: usize) -> bool {
+    bits.is_none_or(|bits| bits[row / 8] >> (row % 8) & 1 == 1)
 }
 
 /// Keeps more values of a column by the one that all have so far. False where some differ: then `builder` has room for
