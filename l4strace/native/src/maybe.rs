@@ -7,7 +7,6 @@ use std::fmt;
 pub struct Maybe(f64);
 
 impl Maybe {
-    #[inline]
     pub fn get(self) -> Option<f64> {
         Some(self.0).filter(|number| !number.is_nan())
     }
@@ -20,7 +19,6 @@ impl Default for Maybe {
 }
 
 impl From<Option<f64>> for Maybe {
-    #[inline]
     fn from(number: Option<f64>) -> Maybe {
         number.map_or_else(Maybe::default, Maybe)
     }

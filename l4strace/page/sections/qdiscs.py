@@ -31,8 +31,8 @@ class QdiscsSection(NamedTuple):
 
 def build(case: Case) -> QdiscsSection:
     """Delay of each qdisc over time."""
-    traces = [*_packets(case), *_polled(case)]
-    if case.evidence.qdiscs.is_empty() or not traces:
+    traces = [] if case.evidence.qdiscs.is_empty() else [*_packets(case), *_polled(case)]
+    if not traces:
         return QdiscsSection(())
     figure = timeline(traces, "ms", case.axis)
     caption = " ".join(qdiscs.sentences(case.evidence))

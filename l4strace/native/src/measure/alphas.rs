@@ -133,20 +133,17 @@ pub struct Replayed<'a> {
 
 impl Replayed<'_> {
     fn both(&self, of: &Clocks<'_>, row: usize, from_zero: bool) -> [Option<f64>; 2] {
-        [0, 1].map(|clock| alpha(of[clock], self.updates[clock], row, from_zero))
-    }
-
-    /// Counters of AccECN feed both clocks; a controller over UDP has its own alpha, which stays.
-    fn counted(&self, row: usize) -> bool {
-        self.alpha[1].get(row).is_some()
+        // Counters of AccECN feed both clocks; a controller over UDP has an alpha of its own.
+        match self.alpha[1].get(row) {
+            Some(_) => [0, 1].map(|clock| alpha(of[clock], self.updates[clock], row, from_zero)),
+            None => [of[0].get(row); 2],
+        }
     }
 
     /// The bounds of each build that it may be.
     pub fn low(&self, row: usize, known: &Known) -> Option<f64> {
         let [unpaced, paced] = self.both(&self.lo, row, known.zero_lo);
-        if !self.counted(row) {
-            self.lo[0].get(row)
-        } else if known.paced == Some(false) {
+        if known.paced == Some(false) {
             unpaced
         } else {
             least(unpaced, paced)
@@ -155,9 +152,7 @@ impl Replayed<'_> {
 
     pub fn high(&self, row: usize, known: &Known) -> Option<f64> {
         let [unpaced, paced] = self.both(&self.hi, row, known.zero_hi);
-        if !self.counted(row) {
-            self.hi[0].get(row)
-        } else if known.paced == Some(false) {
+        if known.paced == Some(false) {
             unpaced
         } else {
             most(unpaced, paced)
@@ -165,10 +160,7 @@ impl Replayed<'_> {
     }
 
     pub fn likely(&self, row: usize, known: &Known) -> Option<f64> {
-        if !self.counted(row) {
-            return self.alpha[0].get(row);
-        }
-        if known.late {
+        if known.late && self.alpha[1].get(row).is_some() {
             return Some((self.low(row, known)? + self.high(row, known)?) / 2.0);
         }
         self.both(&self.alpha, row, known.zero)[usize::from(known.paced == Some(true))]

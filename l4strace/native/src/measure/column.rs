@@ -14,7 +14,6 @@ pub struct Bits<'a> {
 }
 
 impl Bits<'_> {
-    #[inline]
     fn is_set(&self, at: usize) -> bool {
         let at = at + self.offset;
         self.bytes.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
@@ -42,7 +41,6 @@ impl<'a, T: Copy> Column<'a, T> {
     }
 
     /// None where the value is not present.
-    #[inline]
     pub fn get(&self, at: usize) -> Option<T> {
         self.present.is_none_or(|bits| bits.is_set(at)).then(|| self.values[at])
     }
@@ -50,7 +48,6 @@ impl<'a, T: Copy> Column<'a, T> {
 
 impl<T: Copy + Default> Column<'_, T> {
     /// 0 where the value is not present.
-    #[inline]
     pub fn or_zero(&self, at: usize) -> T {
         self.get(at).unwrap_or_default()
     }

@@ -78,7 +78,6 @@ pub struct Sum {
 }
 
 impl AddAssign<f64> for Sum {
-    #[inline]
     fn add_assign(&mut self, value: f64) {
         let value = value - self.over;
         let total = self.total + value;
