@@ -5,6 +5,7 @@ pub(super) mod burst;
 pub(super) mod data;
 pub(super) mod echo;
 pub(super) mod holes;
+mod queue;
 pub(super) mod reduction;
 pub(super) mod rtt;
 pub(super) mod segments;

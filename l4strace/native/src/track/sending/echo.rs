@@ -1,7 +1,6 @@
 //! RTT from timestamp echoes (RFC 7323): when a TSval was sent, and when it came back.
 
-use std::collections::VecDeque;
-
+use super::queue::Queue;
 use crate::track::prefetch::prefetch;
 
 /// TSvals waiting for their echo. One entry a clock tick of the sender, so 128 ms at 1 ms ticks; an
@@ -41,7 +40,7 @@ impl Reference {
 /// TSvals that one direction sent.
 #[derive(Debug, Default)]
 pub struct Echoes {
-    sent: VecDeque<(u32, i64)>,
+    sent: Queue<(u32, i64)>,
     first: (u32, i64),
     last: Option<u32>,
     last_ns: i64,
@@ -61,9 +60,9 @@ impl Echoes {
         }
         (self.last, self.last_ns) = (Some(tsval), ts_ns);
         if self.sent.len() >= MOST {
-            self.sent.pop_front();
+            self.sent.take(1);
         }
-        self.sent.push_back((tsval, ts_ns));
+        self.sent.push((tsval, ts_ns));
         true
     }
 
@@ -83,7 +82,7 @@ impl Echoes {
 
     /// The TSvals that come next.
     pub fn prefetch(&self) {
-        self.sent.front().into_iter().chain(self.sent.back()).for_each(prefetch);
+        self.sent.first().into_iter().chain(self.sent.last()).for_each(prefetch);
     }
 
     pub fn last(&self) -> Option<u32> {
@@ -94,11 +93,11 @@ impl Echoes {
     #[inline(always)]
     pub fn echoed(&mut self, tsecr: u32, ts_ns: i64) -> Option<i64> {
         let mut rtt = None;
-        while let Some(&(tsval, sent_ns)) = self.sent.front() {
+        while let Some(&(tsval, sent_ns)) = self.sent.first() {
             if (tsval.wrapping_sub(tsecr) as i32) > 0 {
                 break;
             }
-            self.sent.pop_front();
+            self.sent.take(1);
             if tsval == tsecr {
                 rtt = Some(ts_ns - sent_ns);
             }

@@ -1,9 +1,8 @@
 //! Outstanding segments of one direction: what was sent, acknowledged, SACKed and retransmitted.
 
-use std::collections::VecDeque;
-
 use super::data::Data;
 use super::holes::Holes;
+use super::queue::Queue;
 use crate::track::prefetch::prefetch;
 use parts::Parts;
 use segment::{Segment, COPIED, RETRANSMITTED, SACKED};
@@ -53,7 +52,7 @@ pub struct Delivered {
 /// The send side of one direction, as it can be followed at the capture point.
 #[derive(Debug, Default)]
 pub struct Segments {
-    ring: VecDeque<Segment>,
+    queue: Queue<Segment>,
     /// Highest byte sent; lowest byte not acknowledged.
     pub max: i64,
     pub una: i64,
@@ -85,7 +84,7 @@ impl Segments {
 
     /// The segments that come next: an ACK takes from the front, data goes to the back.
     pub fn prefetch(&self) {
-        self.ring.front().into_iter().chain(self.ring.back()).for_each(prefetch);
+        self.queue.first().into_iter().chain(self.queue.last()).for_each(prefetch);
     }
 
     /// Unacknowledged and not SACKed.
@@ -128,16 +127,17 @@ impl Segments {
 
     #[inline(always)]
     fn push(&mut self, data: &Data, marks: u16) {
-        if self.ring.len() >= MOST {
+        if self.queue.len() >= MOST {
             self.forget_oldest();
         }
         self.looks += LOOKS;
-        self.ring.push_back(Segment::new(data, marks));
+        self.queue.push(Segment::new(data, marks));
         self.packets += u32::from(data.weight);
     }
 
     fn forget_oldest(&mut self) {
-        if let Some(old) = self.ring.pop_front() {
+        if let Some(&old) = self.queue.first() {
+            self.queue.take(1);
             self.account(&old);
             self.una = self.una.max(old.end());
         }
@@ -161,9 +161,9 @@ impl Segments {
             self.max = self.max.max(data.end);
             return sent;
         }
-        let at = self.ring.partition_point(|s| s.end() <= data.start);
+        let at = self.queue.partition_point(|s| s.end() <= data.start);
         let mut part = false;
-        for s in self.ring.range_mut(at..) {
+        for s in &mut self.queue[at..] {
             if s.start >= data.end || self.looks == 0 {
                 break;
             }
@@ -190,15 +190,15 @@ impl Segments {
 
     /// None of the segments in flight gives an RTT: the clock was set.
     pub fn forget_times(&mut self) {
-        self.ring.iter_mut().for_each(|s| s.marks |= RETRANSMITTED);
+        self.queue.iter_mut().for_each(|s| s.marks |= RETRANSMITTED);
     }
 
     fn insert(&mut self, data: &Data, marks: u16) {
-        if data.end <= self.una || self.ring.len() >= MOST {
+        if data.end <= self.una || self.queue.len() >= MOST {
             return;
         }
-        let at = self.ring.partition_point(|s| s.end() <= data.start);
-        self.ring.insert(at, Segment::new(data, marks));
+        let at = self.queue.partition_point(|s| s.end() <= data.start);
+        self.queue.insert(at, Segment::new(data, marks));
         self.packets += u32::from(data.weight);
     }
 
@@ -211,7 +211,9 @@ impl Segments {
         }
         let (mut got, last) = self.take_plain(ack);
         match last {
-            Some(s) if self.is_all(&s, ack, got.bytes) => got.rtt_ns = Some(ts_ns - s.ts_ns),
+            Some((end, sent_ns)) if end == ack && self.is_all(ack, got.bytes) => {
+                got.rtt_ns = Some(ts_ns - sent_ns)
+            }
             _ => got = self.take_rest(got, last, ack, ts_ns, mss),
         }
         self.una = ack;
@@ -223,33 +225,33 @@ impl Segments {
         got
     }
 
-    /// The `last` segment that an ACK took ends where it does, and all `bytes` are those of segments.
+    /// All `bytes` up to an ACK are those of the segments that it took.
     #[inline(always)]
-    fn is_all(&self, last: &Segment, ack: i64, bytes: u64) -> bool {
-        let overlaps = self.ring.front().is_some_and(|s| s.start < ack);
-        last.end() == ack && bytes as i64 == ack - self.una && !overlaps
+    fn is_all(&self, ack: i64, bytes: u64) -> bool {
+        let overlaps = self.queue.first().is_some_and(|s| s.start < ack);
+        bytes as i64 == ack - self.una && !overlaps
     }
 
-    /// What an ACK takes behind the plain segments, of which `newest` was the last.
+    /// What an ACK takes behind the plain segments; `newest`: end and time of the last of these.
     #[cold]
     fn take_rest(
         &mut self,
         mut got: Delivered,
-        mut newest: Option<Segment>,
+        mut newest: Option<(i64, i64)>,
         ack: i64,
         ts_ns: i64,
         mss: u32,
     ) -> Delivered {
-        let mut filled = newest.map(|s| s.ts_ns);
+        let mut filled = newest.map(|(_, sent_ns)| sent_ns);
         let mut unseen = ack - self.una - got.bytes as i64;
         let mut retransmitted = false;
-        while let Some(s) = self.ring.front().copied().filter(|s| s.start < ack) {
+        while let Some(s) = self.queue.first().copied().filter(|s| s.start < ack) {
             if s.end() > ack {
                 unseen -= ack - s.start;
                 self.split_front(ack, &mut got);
                 break;
             }
-            self.ring.pop_front();
+            self.queue.take(1);
             self.account(&s);
             unseen -= i64::from(s.len);
             retransmitted |= s.is(RETRANSMITTED);
@@ -257,13 +259,13 @@ impl Segments {
             if !s.is(SACKED) {
                 self.overtaken += s.late_after(self.unseen, self.reported);
                 got.add(&s);
-                (newest, filled) = (Some(s), Some(s.ts_ns));
+                (newest, filled) = (Some((s.end(), s.ts_ns)), Some(s.ts_ns));
             }
         }
         // Karn: an ACK that covers a retransmission, or data that came long before a hole was
         // filled (SACKed), shows nothing about the round trip.
-        if let Some(s) = newest.filter(|s| s.end() == ack && !retransmitted) {
-            got.rtt_ns = Some(ts_ns - s.ts_ns);
+        if let Some((_, sent_ns)) = newest.filter(|&(end, _)| end == ack && !retransmitted) {
+            got.rtt_ns = Some(ts_ns - sent_ns);
         }
         if !retransmitted && newest.is_none() {
             got.filled_ns = filled.map(|sent_ns| ts_ns - sent_ns);
@@ -277,18 +279,19 @@ impl Segments {
     }
 
     /// Takes the segments up to `ack` that were sent once, while nothing behind them is reported: what they deliver,
-    /// and the last of them.
+    /// and end and time of the last of them.
     #[inline(always)]
-    fn take_plain(&mut self, ack: i64) -> (Delivered, Option<Segment>) {
-        let (mut got, mut last) = (Delivered::default(), None);
-        while let Some(s) = self.ring.front().filter(|s| !s.is(SACKED | RETRANSMITTED)) {
+    fn take_plain(&mut self, ack: i64) -> (Delivered, Option<(i64, i64)>) {
+        let (mut got, mut last, mut taken) = (Delivered::default(), None, 0);
+        for s in self.queue.iter() {
             let end = s.end();
-            if end > ack || end <= self.reported {
+            if s.is(SACKED | RETRANSMITTED) || end > ack || end <= self.reported {
                 break;
             }
             got.add(s);
-            last = self.ring.pop_front();
+            (last, taken) = (Some((end, s.ts_ns)), taken + 1);
         }
+        self.queue.take(taken);
         self.packets -= got.packets;
         (got, last)
     }
@@ -296,7 +299,7 @@ impl Segments {
     /// Part of an (offload) packet was acknowledged: its rest stays outstanding.
     #[cold]
     fn split_front(&mut self, ack: i64, got: &mut Delivered) {
-        let Some(s) = self.ring.front_mut() else { return };
+        let Some(s) = self.queue.first_mut() else { return };
         if ack <= s.start {
             return;
         }
@@ -341,8 +344,8 @@ impl Segments {
 
     /// All of `left..right` arrived, and is known to have up to `known`.
     fn mark(&mut self, left: i64, known: i64, right: i64, got: &mut Delivered) {
-        let at = self.ring.partition_point(|s| s.end() <= known);
-        for s in self.ring.range_mut(at..) {
+        let at = self.queue.partition_point(|s| s.end() <= known);
+        for s in &mut self.queue[at..] {
             if s.end() > right || self.looks == 0 {
                 break;
             }

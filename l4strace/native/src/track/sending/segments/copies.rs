@@ -6,8 +6,8 @@ use crate::track::sending::data::{Data, Patience};
 impl Segments {
     /// The packet carries what one in flight does, and its header is another one: the first retransmission.
     pub fn is_sent_anew(&self, data: &Data) -> bool {
-        let at = self.ring.partition_point(|s| s.end() <= data.start);
-        self.ring.get(at).is_some_and(|s| {
+        let at = self.queue.partition_point(|s| s.end() <= data.start);
+        self.queue.get(at).is_some_and(|s| {
             (s.start, s.end()) == (data.start, data.end) && s.print != data.print && !s.is(RETRANSMITTED)
         })
     }
@@ -18,9 +18,9 @@ impl Segments {
         if let Some(part) = self.parts.as_ref().and_then(|parts| parts.hold(data, patience)) {
             return Some(part);
         }
-        let at = self.ring.partition_point(|s| s.end() <= data.start);
+        let at = self.queue.partition_point(|s| s.end() <= data.start);
         let mut covered = data.start;
-        for s in self.ring.range_mut(at..) {
+        for s in &mut self.queue[at..] {
             if s.start > covered || self.looks == 0 {
                 return None;
             }

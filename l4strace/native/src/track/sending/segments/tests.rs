@@ -207,7 +207,7 @@ fn without_acks_memory_stays_bounded() {
     for i in 0..(MOST as i64 + 10) {
         s.send(&data(i * 100, i), MS);
     }
-    assert_eq!(s.ring.len(), MOST);
+    assert_eq!(s.queue.len(), MOST);
 }
 
 #[test]
