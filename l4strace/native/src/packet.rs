@@ -108,6 +108,7 @@ impl Interface {
 
 /// Who talks to whom, in the direction of this packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(C)]
 pub struct FlowKey {
     pub src: Address,
     pub dst: Address,
@@ -128,13 +129,18 @@ impl FlowKey {
     }
 
     /// `==` without a branch, for keys that are the same as a rule.
-    #[inline]
+    #[inline(always)]
     pub fn is(&self, other: &Self) -> bool {
-        let word = |a: &Address, i: usize| u64::from_ne_bytes(a[8 * i..8 * i + 8].try_into().unwrap());
-        let words = |a: &Address, b: &Address| (word(a, 0) ^ word(b, 0)) | (word(a, 1) ^ word(b, 1));
-        let ports = (self.src_port ^ other.src_port) | (self.dst_port ^ other.dst_port);
-        let rest = u64::from(ports) | u64::from(self.network.0 ^ other.network.0);
-        (words(&self.src, &other.src) | words(&self.dst, &other.dst) | rest) == 0
+        self.words().iter().zip(other.words()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+    }
+
+    /// All of the key, as it lies in memory: to read it takes five loads.
+    #[inline(always)]
+    pub fn words(&self) -> [u64; 5] {
+        let word = |a: &Address, i: usize| u64::from_le_bytes(a[8 * i..8 * i + 8].try_into().unwrap());
+        let rest =
+            u64::from(self.src_port) | u64::from(self.dst_port) << 16 | u64::from(self.network.0) << 32;
+        [word(&self.src, 0), word(&self.src, 1), word(&self.dst, 0), word(&self.dst, 1), rest]
     }
 
     /// The same for both directions and in every network.

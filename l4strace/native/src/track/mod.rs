@@ -86,8 +86,8 @@ impl Tracker {
             } else {
                 self.flush();
                 for p in next {
-                    let at = self.place(p);
-                    self.follow(p, at.flow, usize::from(!at.forward));
+                    let id = self.place(p);
+                    self.follow(p, id >> 1, (id & 1) as usize);
                 }
             }
             rest = later;
@@ -100,14 +100,15 @@ impl Tracker {
         self.mix.is_wide
     }
 
-    #[inline]
-    fn place(&mut self, p: &Packet) -> Interned {
+    /// The directional id of the packet.
+    #[inline(always)]
+    fn place(&mut self, p: &Packet) -> u32 {
         if self.flows.len() < self.fold_at {
-            if let Some(at) = self.table.again(p) {
-                return at;
+            if let Some(id) = self.table.again(p) {
+                return id;
             }
         }
-        self.intern(p, self.table.keys.hash(&p.key))
+        self.intern(p, self.table.keys.hash(&p.key)).id()
     }
 
     #[inline]

@@ -33,6 +33,13 @@ pub struct Interned {
     pub new: bool,
 }
 
+impl Interned {
+    /// Number and direction as one.
+    pub fn id(self) -> u32 {
+        2 * self.flow + u32::from(!self.forward)
+    }
+}
+
 /// One conversation: its key in the direction client to server, and what distinguishes a retransmitted
 /// SYN from a new conversation on the same ports.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,17 +81,17 @@ impl FlowTable {
             Some(id) => self.syn(id, packet),
             None => self.unknown(packet),
         };
-        self.keys.note(&packet.key, 2 * at.flow + u32::from(!at.forward));
+        self.keys.note(&packet.key, at.id());
         at
     }
 
-    /// The same as [`FlowTable::intern`] where the packet follows one of its conversation.
-    #[inline]
-    pub fn again(&self, packet: &Packet) -> Option<Interned> {
+    /// The id of [`FlowTable::intern`] where the packet follows one of its conversation.
+    #[inline(always)]
+    pub fn again(&self, packet: &Packet) -> Option<u32> {
         if packet.flags & flag::SYN != 0 {
             return None;
         }
-        self.keys.again(&packet.key).map(seen)
+        self.keys.again(&packet.key)
     }
 
     pub fn len(&self) -> usize {

@@ -128,11 +128,16 @@ impl Flow {
     }
 
     /// Follows one packet of side `side`; a finished round is appended to `rows`.
-    #[inline]
+    #[inline(always)]
     pub fn packet(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> Followed {
         if self.predicted(p, side, rows) {
             return Followed::Here;
         }
+        self.unpredicted(p, side, rows)
+    }
+
+    #[inline(never)]
+    fn unpredicted(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> Followed {
         if self.is_copy(p, side) {
             return Followed::Here;
         }

@@ -9,10 +9,12 @@ impl Tracker {
     pub(in crate::track) fn follow(&mut self, p: &Packet, mut flow: u32, side: usize) {
         // Known to be 0 or 1 from here on, so that no index by it is checked.
         let side = side & 1;
-        if self.flows[flow as usize].successor.is_some() {
+        let mut known = &mut self.flows[flow as usize];
+        if known.successor.is_some() {
             flow = self.latest(flow);
+            known = &mut self.flows[flow as usize];
         }
-        match self.flows[flow as usize].packet(p, side, &mut self.rounds) {
+        match known.packet(p, side, &mut self.rounds) {
             Followed::Here => {}
             Followed::AfterGap(frame) => self.resumed.push((frame, flow)),
             Followed::Elsewhere => self.restart(flow),

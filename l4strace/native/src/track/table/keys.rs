@@ -137,11 +137,9 @@ impl Keys {
 
     #[inline]
     pub fn hash(&self, key: &FlowKey) -> u64 {
-        let word = |a: &[u8; 16], i: usize| u64::from_ne_bytes(a[8 * i..8 * i + 8].try_into().unwrap());
-        let ports = (u64::from(key.src_port) << 16) | u64::from(key.dst_port);
-        let rest = u64::from(key.network.number()) << 32 | ports;
-        let a = fold(word(&key.src, 0) ^ self.seed, word(&key.src, 1) ^ 0x9e37_79b9_7f4a_7c15);
-        let b = fold(word(&key.dst, 0) ^ a, word(&key.dst, 1) ^ 0xc2b2_ae3d_27d4_eb4f);
+        let [src_0, src_1, dst_0, dst_1, rest] = key.words();
+        let a = fold(src_0 ^ self.seed, src_1 ^ 0x9e37_79b9_7f4a_7c15);
+        let b = fold(dst_0 ^ a, dst_1 ^ 0xc2b2_ae3d_27d4_eb4f);
         fold(b ^ rest, self.seed ^ 0x1656_67b1_9e37_79f9)
     }
 }
