@@ -163,7 +163,7 @@ struct Rows {
 fn rows(run: &mut Run) -> Rows {
     let mut rounds = Vec::new();
     let flows = run.flows();
-    let packets = |way: run::DirectionView<'_>| way.dir.totals.packets;
+    let packets = |way: run::DirectionView<'_>| way.dir.totals.packets();
     let row = |v: &run::FlowView<'_>| (v.number, v.flow.first_frame, v.directions().map(packets).sum());
     let conversations = flows.iter().map(row).collect();
     run.take_rounds(usize::MAX, |some| rounds.extend(some.iter().map(|round| round.row.clone())));

@@ -225,7 +225,7 @@ impl FlowView<'_> {
     /// Its directions that showed packets.
     pub fn directions(&self) -> impl Iterator<Item = DirectionView<'_>> {
         let dirs = [true, false].into_iter().zip(&self.flow.dirs);
-        dirs.filter(|(_, dir)| dir.totals.packets > 0).map(|(forward, dir)| DirectionView {
+        dirs.filter(|(_, dir)| dir.totals.packets() > 0).map(|(forward, dir)| DirectionView {
             flow: self,
             forward,
             dir,

@@ -143,7 +143,7 @@ impl Known {
     fn of(dir: &Direction) -> Self {
         let (totals, ce, sender) = (&dir.totals, &dir.feedback.ce, dir.sender.as_ref());
         Known {
-            packets: totals.packets,
+            packets: totals.packets(),
             retransmits: totals.retransmits,
             out_of_order: totals.out_of_order,
             duplicates: totals.duplicates,

@@ -25,13 +25,13 @@ fn us(ns: Option<i64>) -> Option<f64> {
 
 fn counts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     let totals = || dirs.iter().map(|d| &d.dir.totals);
-    t.u64("packets", totals().map(|n| n.packets));
-    t.u64("data_packets", totals().map(|n| n.data_packets));
+    t.u64("packets", totals().map(|n| n.packets()));
+    t.u64("data_packets", totals().map(|n| n.data_packets()));
     t.u64("data_segments", totals().map(|n| n.segments().0));
     t.u64("payload_bytes", totals().map(|n| n.payload_bytes));
     t.u64("acked_bytes", dirs.iter().map(|d| d.dir.acked_bytes()));
     for (i, name) in ["not_ect", "ect1", "ect0", "ce"].into_iter().enumerate() {
-        t.u64(name, totals().map(|n| n.ecn[i]));
+        t.u64(name, totals().map(|n| n.ecn()[i]));
     }
     for (i, name) in ["data_not_ect", "data_ect1", "data_ect0", "data_ce"].into_iter().enumerate() {
         t.u64(name, totals().map(|n| n.data_ecn[i]));
@@ -119,7 +119,7 @@ fn span(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.i64("first_ce_ns", totals().map(|n| n.first_ce.map(|c| c.0)));
     t.u64("first_ce_frame", totals().map(|n| n.first_ce.map(|c| c.1)));
     t.u8("dscp", totals().map(|n| n.dscps.most().0));
-    t.u64("other_dscps", totals().map(|n| n.packets.saturating_sub(n.dscps.most().1)));
+    t.u64("other_dscps", totals().map(|n| n.packets().saturating_sub(n.dscps.most().1)));
     // What a sender of TCP decides about ECN is in its handshake.
     t.u32("ecn_runs", dirs.iter().map(|_| None));
     t.u32_lists("first_ecn_runs", dirs.iter().map(|_| None::<[u32; 0]>));

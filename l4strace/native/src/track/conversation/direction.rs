@@ -18,12 +18,10 @@ const LASTING_STEP: u8 = 3;
 /// Counters over the whole direction; names as in the `directions` table.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    pub packets: u64,
-    pub data_packets: u64,
     pub payload_bytes: u64,
-    /// By codepoint: Not-ECT, ECT(1), ECT(0), CE.
-    pub ecn: [u64; 4],
+    /// Packets with payload and without, by codepoint: Not-ECT, ECT(1), ECT(0), CE.
     pub data_ecn: [u64; 4],
+    bare_ecn: [u64; 4],
     pub ce_payload_bytes: u64,
     /// Packets on the wire, as hosts count them.
     pub retransmits: u64,
@@ -48,9 +46,8 @@ pub struct Totals {
     pub fin: bool,
     /// Packets in a row that lie behind `last_ns`.
     behind: u8,
-    ip_id: u16,
-    /// The packet's IP id is the last one plus one: no packet of this direction is missing.
-    pub gapless: bool,
+    /// IP ids of the last packet and of the one before it.
+    ip_ids: [u16; 2],
 }
 
 /// Counts that few directions have.
@@ -126,28 +123,55 @@ impl Totals {
     /// Counts one packet, whatever it is.
     #[inline(always)]
     pub fn packet(&mut self, p: &Packet) {
-        if self.packets == 0 {
+        if self.first_frame == 0 {
             (self.first_frame, self.first_ns, self.last_ns) = (p.frame, p.ts_ns, p.ts_ns);
         }
-        self.packets += 1;
-        let id = p.ip_id.unwrap_or(0);
-        self.gapless = id != 0 && id == self.ip_id.wrapping_add(1);
-        self.ip_id = id;
+        self.ip_ids = [p.ip_id.unwrap_or(0), self.ip_ids[0]];
         self.last_frame = p.frame;
         self.time(p.ts_ns);
-        self.ecn[usize::from(p.ip_ecn & 3)] += 1;
         self.dscps.add(p.dscp);
-        self.options_cut += u64::from(p.options_cut);
-        if let Some(outer) = p.outer_ecn.filter(|&outer| outer != p.ip_ecn) {
-            self.rarely().tunnelled(outer, p.ip_ecn);
+        if p.options_cut {
+            self.options_cut += 1;
         }
-        if p.ip_ecn == ecn::CE && self.first_ce.is_none() {
-            self.first_ce = Some((p.ts_ns, p.frame));
+        if let Some(outer) = p.outer_ecn {
+            self.tunnelled(outer, p.ip_ecn);
+        }
+        if p.ip_ecn == ecn::CE {
+            self.first_ce.get_or_insert((p.ts_ns, p.frame));
         }
         if p.payload_len > 0 {
-            self.data(p);
-        } else if p.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) == flag::ACK {
+            return self.data(p);
+        }
+        self.bare_ecn[usize::from(p.ip_ecn & 3)] += 1;
+        if p.flags & (flag::SYN | flag::FIN | flag::RST | flag::ACK) == flag::ACK {
             self.acks += 1;
+        }
+    }
+
+    pub fn packets(&self) -> u64 {
+        self.ecn().iter().sum()
+    }
+
+    pub fn data_packets(&self) -> u64 {
+        self.data_ecn.iter().sum()
+    }
+
+    /// Packets by codepoint: Not-ECT, ECT(1), ECT(0), CE.
+    pub fn ecn(&self) -> [u64; 4] {
+        std::array::from_fn(|codepoint| self.data_ecn[codepoint] + self.bare_ecn[codepoint])
+    }
+
+    /// The last packet's IP id is the one before it plus one: no packet of this direction is missing.
+    #[inline]
+    pub fn is_gapless(&self) -> bool {
+        let [id, before] = self.ip_ids;
+        id != 0 && id == before.wrapping_add(1)
+    }
+
+    #[cold]
+    fn tunnelled(&mut self, outer: u8, inner: u8) {
+        if outer != inner {
+            self.rarely().tunnelled(outer, inner);
         }
     }
 
@@ -177,7 +201,7 @@ impl Totals {
     /// Data packets on the wire, and those with CE.
     pub fn segments(&self) -> (u64, u64) {
         let rare = self.rare();
-        (self.data_packets + rare.merged, self.data_ecn[usize::from(ecn::CE)] + rare.merged_ce)
+        (self.data_packets() + rare.merged, self.data_ecn[usize::from(ecn::CE)] + rare.merged_ce)
     }
 
     pub fn rare(&self) -> Rare {
@@ -191,7 +215,6 @@ impl Totals {
 
     #[inline(always)]
     fn data(&mut self, p: &Packet) {
-        self.data_packets += 1;
         self.payload_bytes += u64::from(p.payload_len);
         self.data_ecn[usize::from(p.ip_ecn & 3)] += 1;
         self.max_payload = self.max_payload.max(p.payload_len);

@@ -183,7 +183,7 @@ impl Flow {
             holes: segments.map(|sent| sent.holes().clone()).unwrap_or_default(),
             acked: self.dirs[side ^ 1].acked,
             syns: [self.handshake.syn_count, self.handshake.synack_count][side],
-            begun: self.dirs[side].totals.packets > 0,
+            begun: self.dirs[side].totals.packets() > 0,
             takes_turns: false,
         }
     }

@@ -136,7 +136,7 @@ impl Flow {
         let ce = &mut peer.feedback.ce;
         ce.start(if from_start { ACE_START } else { ace });
         ce.sum_naively(ace);
-        let gapless = me.totals.gapless;
+        let gapless = me.totals.is_gapless();
         let step = if newer {
             peer.feedback.ace(ace, got, gapless, hidden)
         } else {

@@ -27,7 +27,7 @@ impl Flow {
     #[inline(always)]
     pub(in crate::track) fn repeat_report(&mut self, p: &Packet, side: usize) {
         if self.mode == Some(Mode::AccEcn) {
-            let gapless = self.dirs[side].totals.gapless;
+            let gapless = self.dirs[side].totals.is_gapless();
             self.dirs[side ^ 1].feedback.stands_again(p.accecn.is_some(), gapless);
             self.dirs[side].carried.again(p);
         }

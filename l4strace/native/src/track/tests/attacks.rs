@@ -32,7 +32,7 @@ fn an_injected_packet_moves_nothing() {
         let flow = talk.end();
         assert_eq!((flow.ended.name(), flow.handshake.synack_count), ("open", 1), "{flags:x}");
         let [data, acks] = flow.dirs.each_ref().map(|dir| &dir.totals);
-        assert_eq!((data.data_packets, data.retransmits), (100, 0), "{flags:x}");
+        assert_eq!((data.data_packets(), data.retransmits), (100, 0), "{flags:x}");
         assert_eq!(acks.rare().out_of_window, 1, "{flags:x}");
     }
 }
@@ -61,7 +61,7 @@ fn ports_used_again_without_a_syn_are_another_conversation() {
         }
         talk.end();
         let flows = &talk.tracker.flows;
-        let data = flows.iter().map(|f| f.dirs[0].totals.data_packets).collect::<Vec<_>>();
+        let data = flows.iter().map(|f| f.dirs[0].totals.data_packets()).collect::<Vec<_>>();
         assert_eq!(data, [50, 20]);
         assert_eq!(flows[1].handshake.synack.is_some(), handshake);
         assert!(flows.iter().all(|f| f.dirs[0].totals.rare().out_of_window == 0));
@@ -75,7 +75,7 @@ fn an_injected_syn_does_not_take_the_ports() {
     talk.say(A, 80, flag::SYN, 7, Packet { seq: 3_000_000_000, ..Packet::default() });
     go_on(&mut talk, 50, 50);
     talk.end();
-    let data = |flow: &Flow| flow.dirs[0].totals.data_packets;
+    let data = |flow: &Flow| flow.dirs[0].totals.data_packets();
     assert_eq!(talk.tracker.flows.iter().map(|flow| data(flow)).collect::<Vec<_>>(), [100, 0]);
     assert_eq!(talk.fed_back(), (0, 0, 0, 0));
 }
@@ -122,7 +122,7 @@ fn a_gap_of_the_capture_is_no_other_conversation() {
     talk.end();
     assert_eq!(talk.tracker.flows.len(), 1);
     let totals = &talk.tracker.flows[0].dirs[0].totals;
-    assert_eq!((totals.data_packets, totals.rare().out_of_window), (70, 0));
+    assert_eq!((totals.data_packets(), totals.rare().out_of_window), (70, 0));
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn marks_and_retransmissions_of_super_packets_are_counted_as_on_the_wire() {
     });
     talk.say(A, 80, flag::ACK, 5, merged(0, ecn::NOT_ECT));
     let totals = &talk.end().dirs[0].totals;
-    assert_eq!((totals.data_packets, totals.super_packets), (5, 5));
+    assert_eq!((totals.data_packets(), totals.super_packets), (5, 5));
     assert_eq!((totals.segments(), totals.retransmits), ((50, 10), 10));
     let rounds: u32 = talk.tracker.rounds.iter().map(|round| round.retransmits).sum();
     assert_eq!(rounds, 10);
