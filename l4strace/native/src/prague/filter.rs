@@ -34,6 +34,7 @@ impl RttFilter {
     }
 
     /// One RTT sample of prague_pkts_acked; the caller leaves out samples of -1.
+    #[inline(always)]
     pub fn on_rtt(&mut self, rtt_us: u64) {
         if self.srtt == 0 {
             self.srtt = shl(rtt_us, self.srtt_shift);

@@ -149,7 +149,7 @@ impl Known {
             duplicates: totals.duplicates,
             max: sender.map(|s| s.segments.max),
             acked_bytes: dir.acked_bytes() as i64,
-            rtt: sender.map_or((0, 0), |s| (s.rtt.samples, s.rtt.sum_ns)),
+            rtt: sender.map_or((0, 0), |s| (s.rtt().samples, s.rtt().sum_ns)),
             ce: [ce.lo, ce.hi, ce.best].map(|count| count as i64),
             naive: ce.naive as i64,
             counters: dir.feedback.bytes.as_ref().map_or([None; 3], |bytes| bytes.total),

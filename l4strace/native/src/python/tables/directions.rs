@@ -53,7 +53,7 @@ fn counts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
 }
 
 fn rtts(t: &mut Columns, dirs: &[DirectionView<'_>]) {
-    let rtt = |d: &DirectionView<'_>| d.dir.sender.as_ref().map(|s| s.rtt).filter(|r| r.samples > 0);
+    let rtt = |d: &DirectionView<'_>| d.dir.sender.as_ref().map(|s| s.rtt()).filter(|r| r.samples > 0);
     t.f64("rtt_min_us", dirs.iter().map(|d| rtt(d).map(|r| r.min_ns as f64 / 1e3)));
     t.f64("rtt_mean_us", dirs.iter().map(|d| rtt(d).map(|r| r.sum_ns as f64 / r.samples as f64 / 1e3)));
     t.f64("rtt_max_us", dirs.iter().map(|d| rtt(d).map(|r| r.max_ns as f64 / 1e3)));

@@ -356,7 +356,8 @@ impl Flow {
     pub fn halves(&self) -> [Option<i64>; 2] {
         [0, 1].map(|side| {
             let dir = &self.dirs[side];
-            let data = dir.sender.as_ref().filter(|s| s.rtt.samples > 0).map(|s| s.rtt.min_ns);
+            let data =
+                dir.sender.as_ref().map(|s| s.rtt()).filter(|rtt| rtt.samples > 0).map(|rtt| rtt.min_ns);
             [dir.handshake_rtt_ns, data, dir.echoes.min_ns].into_iter().flatten().min()
         })
     }

@@ -75,7 +75,7 @@ fn steps_sum_up_to_the_totals_of_the_direction() {
     let ceb = acked.iter().filter_map(|one| one.counters[1]).sum::<i64>();
     assert_eq!((ceb, dir.feedback.bytes.as_ref().unwrap().total[1]), (3000, Some(3000)));
     let rtts: Vec<i64> = acked.iter().filter_map(|one| one.rtt_ns).collect();
-    assert_eq!(rtts.len() as u64, dir.sender.as_ref().unwrap().rtt.samples);
+    assert_eq!(rtts.len() as u64, dir.sender.as_ref().unwrap().rtt().samples);
     assert_eq!(rtts[0], 20 * MS);
 }
 

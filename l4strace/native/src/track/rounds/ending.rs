@@ -64,9 +64,14 @@ impl Flow {
     }
 
     /// Another ACK comes: what left since the one that ended a round shows the window behind that.
-    #[inline]
+    #[inline(always)]
     pub(in crate::track) fn settle_window(&mut self, side: usize, rows: &mut Rows) {
-        let Some(at) = self.ended_row[side].take() else { return };
+        if let Some(at) = self.ended_row[side].take() {
+            self.show_window(side, rows, at);
+        }
+    }
+
+    fn show_window(&self, side: usize, rows: &mut Rows, at: u32) {
         let Some(sender) = self.dirs[side].sender.as_ref() else { return };
         if rows.at(at).limited_by == Limit::Cwnd {
             rows.at(at).cwnd_packets = sender.window.before_ack().into();

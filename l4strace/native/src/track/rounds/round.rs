@@ -3,6 +3,7 @@
 use crate::maybe::Maybe;
 use crate::track::prefetch::prefetch;
 use crate::track::sending::alpha::Replayed;
+use crate::track::sending::rtt::RttTotals;
 
 /// One row of the `rounds` table; columns as declared in `l4strace/schema/capture.py`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -147,7 +148,6 @@ pub struct Round {
     pub first_frame: u64,
     /// The round has come back when everything below this is acknowledged.
     pub mark: i64,
-    pub sent_packets: u32,
     pub sent_bytes: u64,
     pub ecn: [u32; 4],
     pub acked_packets: u32,
@@ -162,10 +162,7 @@ pub struct Round {
     pub retransmits: u32,
     pub out_of_order: u32,
     rtts_us: Vec<f32>,
-    rtt_sum_ns: i64,
-    rtt_min_ns: i64,
-    rtt_max_ns: i64,
-    rtt_samples: u32,
+    pub rtts: RttTotals,
     prompt_max_ns: Option<i64>,
     /// When the last sample of the direction came.
     answered_ns: Option<i64>,
@@ -203,15 +200,9 @@ impl Round {
     pub fn rtt(&mut self, ns: i64, now_ns: i64, packets: u32) {
         let before = self.answered_ns.replace(now_ns);
         if packets > 1 || before.is_some_and(|then| now_ns - then < MAY_WAIT_NS) {
-            self.prompt_max_ns = self.prompt_max_ns.max(Some(ns));
+            self.prompt_max_ns = Some(self.prompt_max_ns.map_or(ns, |most| most.max(ns)));
         }
-        if self.rtt_samples == 0 {
-            (self.rtt_min_ns, self.rtt_max_ns) = (ns, ns);
-        }
-        self.rtt_min_ns = self.rtt_min_ns.min(ns);
-        self.rtt_max_ns = self.rtt_max_ns.max(ns);
-        self.rtt_sum_ns = self.rtt_sum_ns.saturating_add(ns);
-        self.rtt_samples += 1;
+        self.rtts.add(ns);
         if let Some(last) = self.rtt_last_ns.replace(ns) {
             self.rtt_steps_ns = self.rtt_steps_ns.saturating_add((ns - last).abs());
             self.rtt_step_count += 1;
@@ -248,25 +239,26 @@ impl Round {
         self.prompt_max_ns.map(|ns| ns as f64 / 1e3)
     }
 
-    pub fn rtt_samples(&self) -> u32 {
-        self.rtt_samples
+    pub fn sent_packets(&self) -> u32 {
+        self.ecn.iter().sum()
     }
 
     /// The round carried nothing worth a row.
     pub fn is_empty(&self) -> bool {
-        self.sent_packets == 0 && self.acked_packets == 0 && self.acked_bytes == 0
+        self.sent_packets() == 0 && self.acked_packets == 0 && self.acked_bytes == 0
     }
 
     pub fn rtt_summary(&self) -> Option<RttSummary> {
-        if self.rtt_samples == 0 {
+        let RttTotals { min_ns, max_ns, sum_ns, samples } = self.rtts;
+        if samples == 0 {
             return None;
         }
-        let mean_us = self.rtt_sum_ns as f64 / f64::from(self.rtt_samples) / 1e3;
+        let mean_us = sum_ns as f64 / samples as f64 / 1e3;
         let spread: f64 = self.rtts_us.iter().map(|&r| (f64::from(r) - mean_us).abs()).sum();
         Some(RttSummary {
-            min_us: self.rtt_min_ns as f64 / 1e3,
+            min_us: min_ns as f64 / 1e3,
             mean_us,
-            max_us: self.rtt_max_ns as f64 / 1e3,
+            max_us: max_ns as f64 / 1e3,
             mdev_us: spread / self.rtts_us.len() as f64,
         })
     }

@@ -49,7 +49,8 @@ pub struct Sender {
     pub segments: Segments,
     pub wait: Wait,
     pub round: Round,
-    pub rtt: RttTotals,
+    /// Of the rounds before the one that runs.
+    rtts_before: RttTotals,
     pub acked_bytes: u64,
     pub window: Window,
     bursts: Bursts,
@@ -84,7 +85,7 @@ impl Sender {
             segments: Segments::new(at),
             wait: Wait::Ack,
             round: Round::default(),
-            rtt: RttTotals::default(),
+            rtts_before: RttTotals::default(),
             acked_bytes: 0,
             window: Window::default(),
             bursts: Bursts::default(),
@@ -111,22 +112,21 @@ impl Sender {
     pub fn send(&mut self, data: &Data, ecn: u8, frame: u64, patience_ns: i64) -> Sent {
         let sent = self.segments.send(data, patience_ns);
         if !self.round.open {
-            self.round.begin(data.ts_ns, frame, data.end, self.rwnd);
+            self.begin_round(data.ts_ns, frame, data.end);
         }
         let len = (data.end - data.start) as u32;
         let round = &mut self.round;
-        round.sent_packets += 1;
         round.sent_bytes += u64::from(len);
         round.ecn[usize::from(ecn & 3)] += 1;
-        round.retransmits += if sent == Sent::Retransmit { u32::from(data.weight) } else { 0 };
-        round.out_of_order += u32::from(sent == Sent::OutOfOrder);
         let in_flight = self.segments.inflight_packets();
         round.inflight_max_bytes = round.inflight_max_bytes.max(self.segments.inflight_bytes());
         round.inflight_max_packets = round.inflight_max_packets.max(in_flight);
         if sent == Sent::Retransmit {
+            round.retransmits += u32::from(data.weight);
             self.window.lost(self.segments.max);
             self.reduce();
         } else {
+            round.out_of_order += u32::from(sent == Sent::OutOfOrder);
             self.window.sent(data.ts_ns, u32::from(data.weight), in_flight);
         }
         self.reductions.sent(self.number, in_flight);
@@ -163,7 +163,6 @@ impl Sender {
             });
         }
         if let Some(ns) = got.rtt_ns.filter(|&ns| ns >= 0) {
-            self.rtt.add(ns);
             self.round.rtt(ns, ts_ns, got.packets);
             self.smallest.add(ns, ts_ns);
         }
@@ -240,7 +239,8 @@ impl Sender {
     /// send: a small window, all acknowledged at once, looks like one otherwise. Pacing spreads a window
     /// of two over one RTT.
     pub fn went_on(&self, now_ns: i64) -> bool {
-        self.rtt.samples > 0 && (now_ns - self.drained_ns) * 2 <= self.rtt.min_ns
+        let rtt = self.rtt();
+        rtt.samples > 0 && (now_ns - self.drained_ns) * 2 <= rtt.min_ns
     }
 
     /// Everything sent before the round began is acknowledged.
@@ -266,6 +266,16 @@ impl Sender {
         self.round.open && !self.came_round(p.timestamps.map(|t| t.1), p.ts_ns)
     }
 
+    fn begin_round(&mut self, now_ns: i64, frame: u64, mark: i64) {
+        self.rtts_before = self.rtt();
+        self.round.begin(now_ns, frame, mark, self.rwnd);
+    }
+
+    /// All RTTs so far.
+    pub fn rtt(&self) -> RttTotals {
+        self.rtts_before.and(&self.round.rtts)
+    }
+
     /// Ends the round; the next begins at once if data is outstanding, else with the next data packet.
     pub fn end_round(&mut self, now_ns: i64, frame: u64, context: &Context) -> Option<RoundRow> {
         let row = (!self.round.is_empty()).then(|| self.row(now_ns, context));
@@ -275,7 +285,7 @@ impl Sender {
         self.acked_trains.round();
         self.wait = Wait::Ack;
         if self.segments.inflight_bytes() > 0 {
-            self.round.begin(now_ns, frame, self.segments.max, self.rwnd);
+            self.begin_round(now_ns, frame, self.segments.max);
             self.round.inflight_max_bytes = self.segments.inflight_bytes();
             self.round.inflight_max_packets = self.segments.inflight_packets();
         } else {
@@ -305,7 +315,7 @@ impl Sender {
             end_ns,
             first_frame: round.first_frame,
             last_frame: round.first_frame.max(context.last_frame),
-            sent_packets: round.sent_packets,
+            sent_packets: round.sent_packets(),
             sent_bytes: round.sent_bytes,
             ecn: round.ecn,
             acked_packets: round.acked_packets,
@@ -314,7 +324,7 @@ impl Sender {
             ce_bytes: round.ce_bytes,
             ece_acks: round.ece_acks,
             rtt,
-            rtt_samples: round.rtt_samples(),
+            rtt_samples: round.rtts.samples as u32,
             rtt_prompt_max_us: round.rtt_prompt_max_us().into(),
             rtt_jitter_us: round.rtt_jitter_us().into(),
             marked_rtt: round.marked_summary(),

@@ -4,26 +4,32 @@
 const MIN_HALF_NS: i64 = 150_000_000_000;
 
 /// Smallest value of the last 150 to 300 s.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct WindowedMin {
     since_ns: i64,
-    now: Option<i64>,
-    before: Option<i64>,
+    now: i64,
+    before: i64,
+}
+
+/// More than any value.
+const NONE: i64 = i64::MAX;
+
+impl Default for WindowedMin {
+    fn default() -> Self {
+        WindowedMin { since_ns: 0, now: NONE, before: NONE }
+    }
 }
 
 impl WindowedMin {
     #[inline(always)]
     pub fn add(&mut self, ns: i64, at_ns: i64) {
         if at_ns - self.since_ns > MIN_HALF_NS {
-            (self.before, self.now, self.since_ns) = (self.now, None, at_ns);
+            (self.before, self.now, self.since_ns) = (self.now, NONE, at_ns);
         }
-        self.now = Some(self.now.map_or(ns, |m| m.min(ns)));
+        self.now = self.now.min(ns);
     }
 
     pub fn get(&self) -> Option<i64> {
-        match (self.now, self.before) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        Some(self.now.min(self.before)).filter(|&least| least < NONE)
     }
 }

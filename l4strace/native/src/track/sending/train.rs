@@ -9,15 +9,18 @@ const SPAN: usize = 8;
 pub struct Trains {
     /// Time and bytes so far of the last events, a ring.
     seen: [(i64, u64); SPAN],
-    events: usize,
+    next: usize,
     bytes: u64,
     /// Bytes and time of the fastest stretch of the round so far; no bytes without one.
     fastest: (u64, u64),
 }
 
+/// No time passed since then.
+const NEVER_NS: i64 = i64::MAX;
+
 impl Default for Trains {
     fn default() -> Self {
-        Trains { seen: [(0, 0); SPAN], events: 0, bytes: 0, fastest: (0, 1) }
+        Trains { seen: [(NEVER_NS, 0); SPAN], next: 0, bytes: 0, fastest: (0, 1) }
     }
 }
 
@@ -26,17 +29,14 @@ impl Trains {
     #[inline(always)]
     pub fn add(&mut self, ts_ns: i64, bytes: u64) {
         self.bytes += bytes;
-        let slot = &mut self.seen[self.events % SPAN];
-        let (then_ns, before) = *slot;
-        *slot = (ts_ns, self.bytes);
-        self.events += 1;
-        let ns = ts_ns.wrapping_sub(then_ns);
-        if ns <= 0 || self.events <= SPAN {
+        let (then_ns, before) = std::mem::replace(&mut self.seen[self.next % SPAN], (ts_ns, self.bytes));
+        self.next = self.next.wrapping_add(1);
+        if ts_ns <= then_ns {
             return;
         }
         // Compared crosswise: a division for every packet would show.
-        let (bytes, ns) = (self.bytes - before, ns as u64);
-        if bytes.saturating_mul(self.fastest.1) > self.fastest.0.saturating_mul(ns) {
+        let (bytes, ns) = (self.bytes - before, ts_ns.abs_diff(then_ns));
+        if u128::from(bytes) * u128::from(self.fastest.1) > u128::from(self.fastest.0) * u128::from(ns) {
             self.fastest = (bytes, ns);
         }
     }

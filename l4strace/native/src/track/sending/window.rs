@@ -84,7 +84,7 @@ impl Window {
     #[inline(always)]
     pub fn sent(&mut self, ts_ns: i64, packets: u32, in_flight: u32) {
         self.first_ns.get_or_insert(ts_ns);
-        let one_burst = ts_ns.saturating_sub(self.last_ns) < BURST_NS;
+        let one_burst = ts_ns.wrapping_sub(self.last_ns) < BURST_NS;
         self.burst = if one_burst { self.burst.saturating_add(packets) } else { packets };
         self.last_ns = ts_ns;
         self.filled = self.filled.max(in_flight);
@@ -146,6 +146,7 @@ impl Window {
     }
 
     /// Data left at once when the last ACK came, and nothing in a time in which pacing would have let more go.
+    #[inline(always)]
     fn is_full(&self, now_ns: i64) -> bool {
         let Some(first_ns) = self.first_ns else { return false };
         if self.srtt_ns == 0 {

@@ -106,7 +106,6 @@ impl Sending {
         self.counts.out_of_order += u64::from(!in_order);
         let flying = self.flying();
         let round = &mut self.round;
-        round.sent_packets += 1;
         round.sent_bytes += u64::from(bytes);
         round.ecn[usize::from(packet.ip_ecn & 3)] += 1;
         round.out_of_order += u32::from(!in_order);
@@ -336,14 +335,14 @@ impl Sending {
             end_ns,
             first_frame: round.first_frame,
             last_frame: round.first_frame.max(self.last_frame),
-            sent_packets: round.sent_packets,
+            sent_packets: round.sent_packets(),
             sent_bytes: round.sent_bytes,
             ecn: round.ecn,
             acked_packets: round.acked_packets,
             acked_bytes: round.acked_bytes,
             ce: round.ce_range(),
             rtt: round.rtt_summary(),
-            rtt_samples: round.rtt_samples(),
+            rtt_samples: round.rtts.samples as u32,
             rtt_prompt_max_us: round.rtt_prompt_max_us().into(),
             rtt_jitter_us: round.rtt_jitter_us().into(),
             marked_rtt: round.marked_summary(),
