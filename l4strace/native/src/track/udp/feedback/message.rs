@@ -57,7 +57,7 @@ impl<'a> Message<'a> {
     pub fn parse(payload: &'a [u8], length: u32) -> Option<Self> {
         match *payload.first()? {
             kind @ (BULK | FRAME) if length >= LEAST_DATA => {
-                let fields = payload.get(1..13)?;
+                let fields = payload.get(1..)?.first_chunk::<12>()?;
                 Some(Message::Data(Data {
                     stamp: be32(fields, 0),
                     echoed: be32(fields, 4),
@@ -65,7 +65,7 @@ impl<'a> Message<'a> {
                     bulk: kind == BULK,
                 }))
             }
-            ACK if length == ACK_BYTES => payload.get(1..26).map(ack).map(Message::Ack),
+            ACK if length == ACK_BYTES => payload.get(1..)?.first_chunk().map(ack).map(Message::Ack),
             BLOCK => {
                 let count = u16::from_be_bytes([*payload.get(5)?, *payload.get(6)?]);
                 let exact = length as usize == BLOCK_BYTES + 2 * usize::from(count);
@@ -77,7 +77,7 @@ impl<'a> Message<'a> {
     }
 }
 
-fn ack(fields: &[u8]) -> Ack {
+fn ack(fields: &[u8; ACK_BYTES as usize - 1]) -> Ack {
     Ack {
         number: be32(fields, 0),
         stamp: be32(fields, 4),
@@ -89,6 +89,7 @@ fn ack(fields: &[u8]) -> Ack {
     }
 }
 
+#[inline(always)]
 fn be32(bytes: &[u8], at: usize) -> u32 {
-    bytes[at..at + 4].iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
