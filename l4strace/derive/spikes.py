@@ -36,8 +36,9 @@ def table(capture: Capture) -> pl.DataFrame:
     events = _events(capture)
     if events.is_empty():
         return schema.empty()
+    events = _with_room(events, capture)
     events = events.join(_rates(events, capture), on=EVENT, how="left", maintain_order="left")
-    events = _with_datagrams(_with_room(events, capture), capture)
+    events = _with_datagrams(events, capture)
     events = events.with_columns(_cause().alias("cause"))
     started = pl.col("cause").is_in(["slow-start", "new-flow"]) | _burst()
     blamed = (pl.when(started).then(name).alias(name) for name in ("culprit", "peak_packets"))
@@ -75,7 +76,10 @@ def _rates(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
 
 
 def _falls(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
-    """Whether the capacity fell in the second before the event began or after it."""
+    """Whether the capacity fell in the second before the event began or after it.
+
+    One-way delays stand where packets were sent: their ACKs show the fall a round trip later.
+    """
     unsure = phases.beside(capture).filter(~pl.col("sure"))
     found = phases.table(capture).sort("start_ns")
     fell = (
@@ -87,9 +91,11 @@ def _falls(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
         .select(*PATH, fell_ns="start_ns")
     )
     first, last = pl.col("start_ns") - LOOK_BACK_NS, pl.col("start_ns") + LOOK_BACK_NS
-    at = pl.col("fell_ns").is_between(first, pl.min_horizontal(last, "end_ns"))
+    trip_ns = ((pl.col("rtt_us") + pl.col("height_us")) * 1000).cast(pl.Int64)
+    acked_ns = pl.col("end_ns") + pl.when("one_way").then(trip_ns).otherwise(0).fill_null(0)
+    at = pl.col("fell_ns").is_between(first, pl.min_horizontal(last, acked_ns))
     return (
-        events.select(*EVENT, "start_ns", "end_ns")
+        events.select(*EVENT, "start_ns", "end_ns", "height_us", "rtt_us", "one_way")
         .join(fell, on=PATH)
         .filter(at)
         .select(EVENT)

@@ -1,10 +1,13 @@
 """Latency spikes: events of a path, and their causes."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 from l4strace.derive import spikes
 from tests.support.frames import MS, capture, frame, rounds, stack
+from tests.support.queues import dropped
 
 FLOWS = frame("flows", flow=[0, 1], first_ns=[0, 990 * MS])
 DIRECTIONS = frame("directions", flow=[0, 1], data_ect1=1000)
@@ -276,6 +279,17 @@ def test_what_round_trips_show_stays_where_one_way_delays_bear_it_out() -> None:
     assert (row["one_way"], row["height_us"], row["usual_us"]) == (True, 60e3, 400.0)
     # ACKs that came late are no queue of the data.
     assert table(both_ends(height, [400.0] * 200)).is_empty()
+
+
+@pytest.mark.parametrize(("high_us", "cause"), [(200e3, "rate-drop"), (60e3, "unknown")])
+def test_acks_show_a_fall_a_round_trip_after_the_packets_that_waited(high_us: float, cause: str):
+    """Simulated run s6127-007: the capacity fell 0.3 s after what both ends showed was over."""
+    run = dropped()
+    owds = [high_us if 475 <= n < 485 else 400.0 for n in range(run.rounds.height)]
+    shown = [pl.Series(f"owd_{of}_us", owds) for of in ("min", "mean", "max")]
+    made = run.rounds.with_columns(shown, sent_packets=pl.lit(10, pl.UInt32))
+    row = spikes.table(replace(run, rounds=made)).row(0, named=True)
+    assert (row["end_ns"], row["one_way"], row["cause"]) == (4_850 * MS, True, cause)
 
 
 def test_flows_that_only_round_trips_show_hit_belong_to_the_event() -> None:
