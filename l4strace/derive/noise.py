@@ -16,6 +16,7 @@ from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
 from l4strace.schema.keys import KEY
+from l4strace.schema.vantage import receiver
 
 MIN_FULL_ROUNDS = 10
 """Fewer rounds with that many samples have no lower quartile worth the name. By eye."""
@@ -169,14 +170,24 @@ def _reordered(capture: Capture) -> pl.LazyFrame:
 
     Of a super-packet one part may be lost: its retransmission is reported after what was sent
     later, although the rest was sent once. As many late packets as retransmissions show nothing.
+    At the receiver the order of arrival shows late packets: SACK has no room for all behind many
+    holes, and what was sent again for that comes after the ACK.
     """
     repaired = (pl.col("super_packets") > 0) & (pl.col("overtaken") <= pl.col("retransmits"))
-    rows = capture.directions.lazy().select(
+    arrived = pl.col("vantage") == receiver()
+    places = capture.flows.lazy().select("source", "flow", "vantage")
+    directions = capture.directions.lazy().join(
+        places, on=["source", "flow"], how="left", maintain_order="left"
+    )
+    rows = directions.select(
         *KEY,
         "data_segments",
         "out_of_order",
         "super_packets",
-        pl.when(repaired.fill_null(False)).then(0).otherwise("overtaken").alias("overtaken"),
+        pl.when((repaired | arrived).fill_null(False))
+        .then(0)
+        .otherwise("overtaken")
+        .alias("overtaken"),
     )
     there = ["flow", "forward"]
     late = pl.max_horizontal("out_of_order", "overtaken").fill_null(0)

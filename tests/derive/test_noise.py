@@ -113,6 +113,13 @@ def test_late_packets_come_from_the_capture_behind_the_reordering() -> None:
     assert (found["late_packets"], found["late_share"]) == (130, 0.13)
 
 
+def test_the_receivers_acks_show_no_late_packets_where_all_arrived_in_order() -> None:
+    """Simulated run s6173-068: 77 "late" packets behind more holes than SACK has room for."""
+    ends = frame("flows", source=[0, 1], flow=0, vantage=["client", "server"])
+    both = frame("directions", source=[0, 1], flow=0, out_of_order=0, overtaken=[0, 77])
+    assert row(of(500.0), flows=ends, directions=both)["late_packets"] == 0
+
+
 def test_parts_of_super_packets_are_late_of_what_was_on_the_wire() -> None:
     """Lab run s2601-099: "17,166 data packets (164 %) arrived behind later ones"."""
     merged = {"data_packets": 10_000, "data_segments": 50_000, "super_packets": 9_000}
