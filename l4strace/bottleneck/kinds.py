@@ -56,7 +56,7 @@ ROWS = (
     Row("l4s", TWO_QUEUES, (marks.enough, sent.not_ect1, marks.lower_early, marks.far_apart),
         "{lower_early}, and {far_apart}: two queues", beside=ECT1),
     Row("l4s", SEEN_BY_OTHERS, (marks.enough, sent.not_ect1, marks.ect1_marked, others.wait_less),
-        "{ect1_marked}, and {wait_less}: two queues", beside=ECT1),
+        "{ect1_marked}, and {wait_less}: two queues", unless=(marks.uncoupled,), beside=ECT1),
     Row("per-flow", OWN_MARKS, (marks.late, others.wait_less),
         "{late}, while {wait_less}: separate queues", unless=(marks.far_apart,), beside=EITHER),
     Row("l4s", TWO_QUEUES, (marks.early, sent.ect1, others.wait_longer),

@@ -1,6 +1,7 @@
 """Each row of kinds fires on evidence that shows it, and is silent where one sign is unknown."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -87,6 +88,19 @@ def test_flows_whose_delays_are_apart_share_no_queue_at_whatever_rates() -> None
         far_unmarked=3, classic=waits,
     )  # fmt: skip
     assert verdict.of(shown).kind == "per-flow"
+
+
+def test_two_queues_that_mark_alike_are_no_coupled_ones() -> None:
+    """Simulated run s6173-078: CoDel with a step for all, where Prague hardly sends."""
+    waits = Neighbors(
+        slots=67, queue_us=3.0, own_queue_us=6_800.0, marks=3, marked_slots=3, mark_delay_us=1_400.0
+    )
+    shown = Direction(
+        marked_as="ect0", marks=13, marking_delay_us=1_050.0, mark_limit_us=8_100.0,
+        floor_us=20e3, base_us=20e3, ect0_marks=16, ect0_ratio=6.4, scalable=waits,
+    )  # fmt: skip
+    assert verdict.of(replace(shown, ect0_ratio=0.1)).kind == "l4s"
+    assert verdict.of(shown).kind == "unknown"
 
 
 def test_without_evidence_no_kind_is_named() -> None:
