@@ -122,7 +122,7 @@ def _open(responses: list[Response]) -> str:
 
 
 def _finding(evidence: Evidence, row: Row, response: Response) -> Finding:
-    severity, what = _severity(evidence, row), _variant(row)
+    severity, headline, variant = _verdict(evidence, row)
     return Finding(
         severity,
         row.confidence,
@@ -133,40 +133,27 @@ def _finding(evidence: Evidence, row: Row, response: Response) -> Finding:
         forward=row.forward,
         span_ns=(response.first_ns, response.last_ns),
         measures=tuple(_measures(row, response)),
-        headline=_headline(evidence, row),
-        variant=what,
+        headline=headline,
+        variant=variant,
     )
 
 
-def _variant(row: Row) -> str:
-    """`not-falling-back` and `idle`, or why the fallback acts: `misfire`, `slow-link`, ..."""
+def _verdict(evidence: Evidence, row: Row) -> tuple[Severity, str, str]:
+    """Severity, headline and variant: of a fallback that acts, why it does."""
+    if not_falling_back(row):
+        return Severity.WARNING, NOT_FALLING_BACK, "not-falling-back"
     if row.state == "idle":
-        return "not-falling-back" if not_falling_back(row) else "idle"
+        return Severity.INFO, IDLE, "idle"
+    l4s, prague = row.place.kind == "l4s", runs_prague(evidence, row)
     if cases.deep(row):
-        return "deep"
-    cause = row.justified_by or "unknown"
-    return "misfire" if cause == "nothing" else cause.replace(" ", "-")
-
-
-def _headline(evidence: Evidence, row: Row) -> str:
-    if row.state == "idle":
-        return NOT_FALLING_BACK if not_falling_back(row) else IDLE
-    if cases.deep(row):
-        return TOO_DEEP
-    if not runs_prague(evidence, row):
-        return CLASSIC_SENDER
-    return MISFIRED if row.justified_by == "nothing" else ACTS
-
-
-def _severity(evidence: Evidence, row: Row) -> Severity:
-    if row.state == "idle":
-        return Severity.WARNING if not_falling_back(row) else Severity.INFO
+        return Severity.WARNING if l4s else Severity.INFO, TOO_DEEP, "deep"
     if row.justified_by == "nothing":
-        return Severity.ERROR if runs_prague(evidence, row) else Severity.WARNING
-    if cases.deep(row):
-        return Severity.WARNING if row.place.kind == "l4s" else Severity.INFO
-    excused = row.place.kind != "l4s" or row.justified_by == "changed path"
-    return Severity.INFO if excused else Severity.NOTICE
+        known = (Severity.ERROR, MISFIRED) if prague else (Severity.WARNING, CLASSIC_SENDER)
+        return *known, "misfire"
+    noted = l4s and row.justified_by != "changed path"
+    severity = Severity.NOTICE if noted else Severity.INFO
+    why = (row.justified_by or "unknown").replace(" ", "-")
+    return severity, ACTS if prague else CLASSIC_SENDER, why
 
 
 def _details(evidence: Evidence, row: Row, response: Response) -> str:

@@ -109,12 +109,13 @@ def _finding(evidence: Evidence, phase: Row) -> Finding:
     steady = _steady(evidence, phase)
     part = phase["rate_bps"] / paths.capacity_bps(phase)
     idle = part <= SEVERE and not (noisy or steady or _grew(phase))
+    bound, capacity = _capacity(phase, noisy)
     why = " Its rate is steady, as where an application or a pacing rate sets it." * steady
     return Finding(
         Severity.WARNING if idle else Severity.NOTICE,
         Confidence.LOW if noisy else Confidence.MEDIUM,
         f"The path was not full: from {span(evidence, phase['start_ns'], phase['end_ns'])} it "
-        f"carried {paths.rate(phase['rate_bps'])} of {_capacity(phase, noisy)}. For "
+        f"carried {paths.rate(phase['rate_bps'])} of {capacity}. For "
         f"{100 * phase['low_share']:.0f} % of the time the rate was below {LOW_PERCENT} % of that "
         f"although the queue was empty.{why}",
         "Check whether the application or a pacing rate limits the sender."
@@ -124,7 +125,7 @@ def _finding(evidence: Evidence, phase: Row) -> Finding:
         span_ns=(phase["start_ns"], phase["end_ns"]),
         measures=(
             Measure("mean rate", phase["rate_bps"], "bit/s"),
-            Measure(_measured(phase, noisy), phase["capacity_bps"], "bit/s"),
+            Measure(bound, phase["capacity_bps"], "bit/s"),
         ),
     )
 
@@ -161,23 +162,19 @@ def _grew(phase: Row) -> bool:
     return not phase["capacity_shown"] and (phase["ramp_ns"] or 0) >= phase["low_ns"]
 
 
-def _measured(phase: Row, noisy: bool) -> str:
-    if noisy:
-        return "capacity, at most"
-    if phase["capacity_shown"]:
-        return "capacity"
-    return "capacity, at least" if _grew(phase) else "capacity, at most"
-
-
-def _capacity(phase: Row, noisy: bool) -> str:
+def _capacity(phase: Row, noisy: bool) -> tuple[str, str]:
+    """How the capacity is bounded, and the bound in words."""
     most = phase["capacity_bps"]
     if noisy:
-        return f"at most {paths.rate(most)} (jitter and bursts make the path look faster)"
+        looks = "jitter and bursts make the path look faster"
+        return "capacity, at most", f"at most {paths.rate(most)} ({looks})"
     if phase["capacity_shown"]:
-        return paths.rate(most)
+        return "capacity", paths.rate(most)
     if _grew(phase):
-        return f"at least {paths.rate(most)}, which the flows reached without filling the path"
-    return f"about {paths.rates(paths.capacity_bps(phase), most)}, as packet trains show"
+        reached = "which the flows reached without filling the path"
+        return "capacity, at least", f"at least {paths.rate(most)}, {reached}"
+    shown = paths.rates(paths.capacity_bps(phase), most)
+    return "capacity, at most", f"about {shown}, as packet trains show"
 
 
 RULE = Rule.of(__name__, __doc__, check, "The path was not full")
