@@ -92,6 +92,8 @@ ROWS = (
         "{late}, but {never_tolerated}: the threshold may be lower"),
     Row("classic", SEEN_BY_OTHERS, (marks.late, others.surely_alike), "{late}, and {surely_alike}",
         beside=EITHER),
+    Row("classic", OWN_MARKS, (marks.late, sent.ect1, others.out_of_turn),
+        "{late}, and {out_of_turn}", unless=(others.apart,), beside=EITHER),
     Row("per-flow", OWN_MARKS, (marks.late, others.waited, others.apart), "{late}, and {apart}",
         unless=(marks.far_apart,), beside=EITHER),
     Row("per-flow", OWN_MARKS, (marks.late, others.first_packets_pass),

@@ -128,6 +128,13 @@ SHOWN = (
         scalable=Neighbors(slots=16, corr=1.0, gap=0.023),
     ),
     Direction(
+        mark_limit_us=3_000.0,
+        marks=152,
+        marking_delay_us=7_400.0,
+        far_unmarked=3,
+        classic=Neighbors(queue_us=8_000.0, waiting=59, uneven=1.17),
+    ),
+    Direction(
         mark_limit_us=7_000.0,
         marks=154,
         marking_delay_us=23_000.0,

@@ -74,6 +74,18 @@ FAR = {"slots": 20, "least_us": 0.0}
         (others.in_turn, {}, TURNS, TURNS | {"uneven": 0.1, "unlike": 0.4}),
         (others.in_turn, {}, TURNS, TURNS | {"waiting": 9}),
         (
+            others.out_of_turn,
+            {},
+            ALIKE | {"waiting": 10, "uneven": 0.5},
+            ALIKE | {"waiting": 10, "uneven": 0.4},
+        ),
+        (
+            others.out_of_turn,
+            {},
+            ALIKE | {"waiting": 5, "uneven": 3.0},
+            ALIKE | {"waiting": 4, "uneven": 3.0},
+        ),
+        (
             others.wait_longer,
             {},
             FAR | {"queue_us": 9e3, "own_queue_us": 1e3},
