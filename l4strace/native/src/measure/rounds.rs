@@ -74,9 +74,10 @@ impl Rounds<'_> {
         direction.rows.clone().filter(|row| self.single(*row)).collect()
     }
 
-    /// Most packets in flight.
+    /// Window of the sender: most packets in flight, but not where the receiver's window ended them (run s4417-000).
     pub fn window(&self, row: usize) -> Option<f64> {
-        self.inflight_max_packets.get(row).map(f64::from)
+        let received = self.limits.get(row) == Some(&Limit::Rwnd);
+        self.inflight_max_packets.get(row).filter(|_| !received).map(f64::from)
     }
 
     /// Its only ACK, and of one packet, may be one that the receiver held back.

@@ -204,6 +204,7 @@ pub fn log_likelihoods<const LAWS: usize>(
 #[cfg(test)]
 mod tests {
     use super::{log_likelihoods, Direction, Rounds, Sample, Windows, CONTINUED};
+    use crate::measure::rounds::Limit;
     use crate::measure::Column;
 
     const COUNT: usize = 40;
@@ -242,6 +243,26 @@ mod tests {
     #[test]
     fn in_a_run_of_marked_rounds_a_reduction_follows_a_reduction() {
         assert_eq!(usable(&[20, 21, 22, 23], &[40e3; COUNT]), [(20, 1.0), (22, CONTINUED), (23, CONTINUED)]);
+    }
+
+    /// Simulated run s4417-000: the window of the receiver hides how far the sender's own one falls.
+    #[test]
+    fn a_window_that_the_receiver_ends_shows_no_reduction() {
+        let times: [i64; COUNT] = std::array::from_fn(|n| n as i64 * RTT_NS);
+        let found = |limit: Limit| {
+            let rounds = Rounds {
+                start_ns: Column::new(&times, None),
+                ce_best: Column::new(&[1; COUNT], None),
+                inflight_max_packets: Column::new(&[40; COUNT], None),
+                slow_start: &[false; COUNT],
+                limits: &[limit; COUNT],
+                ..Rounds::default()
+            };
+            let direction = Direction { rows: 0..COUNT, ..Direction::default() };
+            Windows::new(&rounds, &direction).samples().len()
+        };
+        assert!(found(Limit::Cwnd) > 30);
+        assert_eq!(found(Limit::Rwnd), 0);
     }
 
     /// Lab run s1301-093: rounds of 12 ms last for 28 ms when the capacity falls.
