@@ -428,7 +428,7 @@ ROUNDING: float
 def scores(steps: ArrowRows, directions: ArrowRows) -> ArrowTable:
     """How the replayed score of each of ``directions`` lies about 8, as `fallback.replayed` has it.
 
-    ``steps`` are rows of `detector`, by direction and time; tables in one chunk.
+    ``steps`` are rows of `detector` from packets, by direction and time; tables in one chunk.
     """
 
 def alphas(rounds: ArrowRows, builds: ArrowRows) -> ArrowTable:

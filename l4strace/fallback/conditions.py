@@ -79,9 +79,10 @@ def conditions(evidence: Evidence) -> dict[Direction, Conditions]:
 
 def _steps(evidence: Evidence) -> pl.DataFrame:
     """Time of each step and whether it is `above`, of the directions in which that counts."""
-    recorded, surely = pl.col("origin") == "kernel", pl.coalesce("score_fixed_lo", "score_fixed")
-    score = pl.when(recorded).then("score").otherwise(surely)
-    steps = evidence.detector.select(*KEY, "origin", "ts_ns", above=score > SCALABLE_THRESHOLD)
+    recorded, score = pl.col("origin") == "kernel", pl.col("score") > SCALABLE_THRESHOLD
+    surely = (pl.col(f"score_{of}") > SCALABLE_THRESHOLD for of in ("fixed_lo", "fixed"))
+    above = pl.when(recorded).then(score).otherwise(pl.coalesce(*surely))
+    steps = evidence.detector.select(*KEY, "origin", "ts_ns", above=above)
     # Most directions have none above: the others are few rows.
     high = steps.filter("above").select(DIRECTION).unique()
     known = steps.join(high, on=DIRECTION, how="semi")

@@ -10,7 +10,7 @@ from l4strace.evidence import Evidence
 from l4strace.fallback.direction import Direction, typed
 from l4strace.schema.keys import KEY
 
-STEP = (*KEY, "origin", "ts_ns", "score_fixed", "score_fixed_lo", "score_fixed_hi")
+STEP = (*KEY, "ts_ns", "score_fixed", "score_fixed_lo", "score_fixed_hi")
 INPUTS = ("mdev_us", "depth_us")
 
 
@@ -43,6 +43,6 @@ class Replayed:
 
 def replayed(evidence: Evidence) -> dict[Direction, Replayed]:
     """The replayed score of each ECT(1) sender, seen nearest to it."""
-    steps = evidence.detector.select(*STEP, *INPUTS)
+    steps = evidence.detector.filter(origin="packets").select(*STEP, *INPUTS)
     found = pl.DataFrame(_native.scores(steps.rechunk(), scalable(evidence).rechunk()))
     return typed(found.drop_nulls("most"), Replayed)

@@ -30,7 +30,7 @@ use crate::measure::slots::{slots, Slot};
 use crate::measure::spikes::{JOIN_NS, LOOK_BACK_NS};
 use crate::measure::starvation::STARVED_SHARE;
 use crate::measure::sums::sums;
-use crate::measure::{cuts, detector, usage};
+use crate::measure::{cuts, usage};
 use crate::measure::{DEEP_US, FAR_US, HELD_BACK, QUEUE_US};
 use crate::measure::{FRAME_BYTES, MIN_ACKED_PACKETS, MIN_ROUNDS, MIN_STEADY, MIN_STEADY_PACKETS};
 use crate::track::CLOCK_STEP_NS;
@@ -282,8 +282,7 @@ impl Measured {
     /// Steps of the detector, by flow, direction and time.
     fn detector(&self, py: Python<'_>) -> PyResult<ArrowTable> {
         let rounds = self.rounds()?;
-        let found = native(py, || Ok::<_, PyErr>(detector::steps(&rounds, &self.directions)))?;
-        responses::detector(&self.keys, &rounds, found)
+        native(py, || responses::detector(&self.keys, &rounds, &self.directions))
     }
 }
 

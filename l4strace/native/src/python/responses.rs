@@ -10,10 +10,10 @@ use super::measure::keys;
 use super::tables::{ArrowTable, Columns};
 use crate::measure::alphas::{Clocks, Known, Replayed, Shown};
 use crate::measure::cuts::Cut;
-use crate::measure::detector::Step;
+use crate::measure::detector::{steps, Step};
 use crate::measure::laws::{families, Response};
 use crate::measure::responding::Pressed;
-use crate::measure::rounds::{Key, Rounds};
+use crate::measure::rounds::{Direction, Key, Rounds};
 use crate::measure::scores::{Scores, Steps};
 use crate::measure::windows::ROUNDING;
 use crate::measure::{self, Column};
@@ -85,24 +85,31 @@ pub fn cuts(keys: &[Key], rounds: &Rounds<'_>, found: &[Cut]) -> PyResult<ArrowT
     t.finish()
 }
 
-/// A round is a step when it ends.
-pub fn detector(keys: &[Key], rounds: &Rounds<'_>, mut found: Vec<Step>) -> PyResult<ArrowTable> {
-    let ends_ns = |step: &Step| rounds.end_ns.or_zero(step.row as usize);
-    let direction = |step: &Step| (keys[step.of as usize].1, keys[step.of as usize].2);
-    found.sort_by_key(|step| (direction(step), ends_ns(step)));
-    let before = |score: Column<'_, f64>, step: &Step| match step.before {
-        Some(row) => score.get(row as usize),
-        None => Some(0.0),
+/// A round is a step when it ends. Those of one flow direction are in memory at a time.
+pub fn detector(keys: &[Key], rounds: &Rounds<'_>, directions: &[Direction]) -> PyResult<ArrowTable> {
+    let ends_ns = |step: &Step| rounds.end_ns.or_zero(step.row);
+    let before = |score: Column<'_, f64>, step: &Step| step.before.map_or(Some(0.0), |row| score.get(row));
+    let add = |t: &mut Columns, found: &[Step]| {
+        named(t, keys, found.iter().map(|s| s.of));
+        t.i64("ts_ns", found.iter().map(ends_ns));
+        t.f64("mdev_us", found.iter().map(|s| rounds.mdev_pace_us.get(s.row)));
+        t.f64("depth_us", found.iter().map(|s| s.depth_us(rounds)));
+        t.f64("score_fixed", found.iter().map(|s| before(rounds.classic_ecn, s)));
+        t.f64("score_fixed_lo", found.iter().map(|s| before(rounds.classic_ecn_lo, s)));
+        t.f64("score_fixed_hi", found.iter().map(|s| before(rounds.classic_ecn_hi, s)));
+        t.f64("score_buggy", found.iter().map(|s| before(rounds.classic_ecn_buggy, s)));
     };
-    let mut t = Columns::of_rows(found.len());
-    named(&mut t, keys, found.iter().map(|s| s.of as usize));
-    t.i64("ts_ns", found.iter().map(ends_ns));
-    t.f64("mdev_us", found.iter().map(|s| rounds.mdev_pace_us.get(s.row as usize)));
-    t.f64("depth_us", found.iter().map(|s| s.depth_us(rounds)));
-    t.f64("score_fixed", found.iter().map(|s| before(rounds.classic_ecn, s)));
-    t.f64("score_fixed_lo", found.iter().map(|s| before(rounds.classic_ecn_lo, s)));
-    t.f64("score_fixed_hi", found.iter().map(|s| before(rounds.classic_ecn_hi, s)));
-    t.f64("score_buggy", found.iter().map(|s| before(rounds.classic_ecn_buggy, s)));
+    let mut asked: Vec<usize> = (0..directions.len()).filter(|of| directions[*of].prague).collect();
+    asked.sort_by_key(|of| (keys[*of].1, keys[*of].2));
+    let most = asked.iter().map(|of| directions[*of].rows.len()).sum();
+    let mut t = Columns::of_rows(most).folding();
+    t.add(&[], add);
+    for same in asked.chunk_by(|a, b| (keys[*a].1, keys[*a].2) == (keys[*b].1, keys[*b].2)) {
+        let of_each = |of: &usize| steps(rounds, *of, &directions[*of]);
+        let mut found: Vec<Step> = same.iter().flat_map(of_each).collect();
+        found.sort_by_key(ends_ns);
+        t.add(&found, add);
+    }
     t.finish()
 }
 
@@ -142,15 +149,14 @@ fn alphas(rounds: Given, builds: Given) -> PyResult<ArrowTable> {
     t.finish()
 }
 
-/// What the replayed steps of these directions show of the score; `steps` are rows of `detector`.
+/// What the replayed steps of these directions show of the score; `steps` are rows of `detector` from packets.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // pyo3 makes the tables
 fn scores(steps: Given, directions: Given) -> PyResult<ArrowTable> {
     let wanted: HashSet<Key> = keys(&directions)?.collect();
     let mut rows: Vec<(Key, Vec<usize>)> = Vec::new();
-    for (row, (key, origin)) in keys(&steps)?.zip(steps.texts("origin")?).enumerate() {
+    for (row, key) in keys(&steps)?.enumerate() {
         match rows.last_mut() {
-            _ if origin != Some("packets") => {}
             Some((last, rows)) if *last == key => rows.push(row),
             _ if wanted.contains(&key) => rows.push((key, vec![row])),
             _ => {}
