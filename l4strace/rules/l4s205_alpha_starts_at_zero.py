@@ -75,6 +75,8 @@ MIN_WINDOW = 16
 KERNEL_WINDOW = 8
 """Smallest window where the kernel recorded it, in packets: half of it is four packets. By eye."""
 
+SPAN = ("start_ns", "end_ns", "first_frame", "last_frame")
+"""Columns of `rounds` that a finding states."""
 
 BY_WINDOW = ("cwnd", "feedback")
 """Rounds of UDP Prague (`rounds.limited_by`) whose data in flight is its window."""
@@ -129,11 +131,8 @@ def _from_logs(evidence: Evidence) -> list[Row]:
 
 def _from_packets(evidence: Evidence) -> pl.DataFrame:
     """Directions of ECT(1) senders whose data in flight grew on past their first marks."""
-    needed = evidence.rounds.select(
-        *subjects.KEY,
-        *("round", "start_ns", "end_ns", "first_frame", "last_frame"),
-        *("inflight_max_packets", "ce_best"),
-    )
+    rounds = evidence.rounds.with_row_index("row")
+    needed = rounds.select("row", *subjects.KEY, "round", "inflight_max_packets", "ce_best")
     flight = pl.col("inflight_max_packets")
     # The first mark counts: where no marked round has the window, that has not, either.
     marked = needed.filter((pl.col("ce_best") > 0) & (flight >= MIN_WINDOW))
@@ -143,11 +142,12 @@ def _from_packets(evidence: Evidence) -> pl.DataFrame:
     senders = subjects.scalable(evidence).join(begun, on=["source", "flow"], how="semi")
     marked = marked.select(subjects.KEY).unique().join(senders, on=subjects.KEY, how="semi")
     first = _first_marked(needed.join(marked, on=subjects.KEY, how="semi"))
-    return first.filter(
+    found = first.filter(
         (pl.col("later") >= NO_REDUCTION_GROWTH * flight)
         & (flight >= MIN_WINDOW)
         & (flight >= DOUBLING * pl.col("earlier"))
     )
+    return found.hstack(rounds.select(*SPAN)[found["row"]])
 
 
 def _first_marked(rounds: pl.DataFrame) -> pl.DataFrame:
