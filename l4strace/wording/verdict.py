@@ -142,7 +142,7 @@ def _over_udp(analysis: Analysis) -> int:
 def _judged(analysis: Analysis, flows: int) -> str:
     """`2 flows`; where UDP was seen `2 TCP flows and 1 flow over UDP`, or either alone."""
     status, udp = analysis.status, _over_udp(analysis)
-    seen = status is not None and bool(status.unjudged)
+    seen = status is not None and status.udp_flows > 0
     tcp = count(flows, "TCP flow" if seen else "flow") if flows or not udp else ""
     over_udp = f"{count(udp, 'flow')} over UDP" if udp else ""
     return " and ".join(filter(None, (tcp, over_udp)))

@@ -31,8 +31,8 @@ def test_fires_with_the_numbers_and_the_build() -> None:
     assert (found.severity, found.confidence) == (Severity.ERROR, Confidence.HIGH)
     assert found.message == (
         "Prague's classic-ECN fallback misfired behind an L4S AQM: from t=0.5 s it backed off like "
-        "a classic flow although queue delay (0.4 ms, threshold "
-        "2 ms) and RTT deviation (0.12 ms, threshold 0.75 ms) stayed low. Its arithmetic matches "
+        "a classic flow although queue delay (400 us, threshold "
+        "2 ms) and RTT deviation (120 us, threshold 0.75 ms) stayed low. Its arithmetic matches "
         "the 24-bit build with the scaling bug."
     )
     assert found.span_ns is not None
@@ -117,7 +117,7 @@ def test_counters_of_one_kind_say_what_they_lack() -> None:
 
 def test_fires_where_one_input_is_high_and_correct_thresholds_stay_below_8() -> None:
     (found,) = check(scene(mdev_us=140.0, depth_us=6000.0, build="24-bit buggy"))
-    assert "although correct thresholds keep the score below 8 at this queue delay (6.0 ms" in (
+    assert "although correct thresholds keep the score below 8 at this queue delay (6 ms" in (
         found.message
     )
 

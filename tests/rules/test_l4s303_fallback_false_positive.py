@@ -140,7 +140,7 @@ def test_fires_where_jitter_hides_the_bottleneck_and_keeps_the_score_up() -> Non
 
     (jittery,) = found(4200.0)
     assert (jittery.severity, jittery.confidence) == (Severity.NOTICE, Confidence.LOW)
-    assert "2.40 ms (threshold 0.75 ms) on a path with 4.2 ms of jitter" in jittery.message
+    assert "2.4 ms (threshold 0.75 ms) on a path with 4.2 ms of jitter" in jittery.message
     assert found(300.0) == []
 
 

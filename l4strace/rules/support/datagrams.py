@@ -159,9 +159,9 @@ def _followed(capture: Capture) -> pl.Expr:
 
 
 def unjudged(capture: Capture) -> str:
-    """Sentences for the opening: what was counted, and what is not judged and why."""
+    """Sentences for the opening: what is not judged and why, and what was counted; or nothing."""
     known = flows(capture)
-    if known.is_empty():
+    if known.is_empty() or not (why := _why(capture, known)):
         return ""
     counted = known.select(pl.col("packets", *CODEPOINTS).sum()).row(0, named=True)
     shares = [
@@ -171,8 +171,8 @@ def unjudged(capture: Capture) -> str:
     ]
     return (
         f"{count(known.height, 'flow')} over UDP ({_transports(known)}): "
-        f"{count(counted['packets'], 'packet')}, {listed(shares)}. {_why(capture, known)}"
-    ).rstrip()
+        f"{count(counted['packets'], 'packet')}, {listed(shares)}. {why}"
+    )
 
 
 def _why(capture: Capture, known: pl.DataFrame) -> str:

@@ -59,7 +59,7 @@ def fallback_line(evidence: Evidence, name: Callable[[Sequence[int]], str]) -> s
         if found := [row for row in known if case(row)]:
             words = _words(case, what, found, bool(recorded))
             flows = name([row.flow for row in found if row.flow is not None])
-            return f"{words} ({flows}){'; ' * bool(recorded)}{recorded}"
+            return f"{words} ({flows})"
     if recorded:
         return recorded + ", as intended behind this bottleneck" * _intended(known)
     if evidence.kernel["classic_ecn"].is_not_null().any():

@@ -17,7 +17,7 @@ from l4strace.prague.constants import (
 )
 from l4strace.rules.support import subjects
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
-from l4strace.wording.quantities import milliseconds
+from l4strace.wording.quantities import quantity
 
 SHARED = {
     "classic": "a classic AQM",
@@ -50,18 +50,18 @@ FLAPS = 4
 
 
 def depth(us: float | None) -> str:
-    """`0.4 ms (threshold 2 ms)`."""
-    return f"{milliseconds(us or 0.0)} (threshold {DEPTH})"
+    """`396 us (threshold 2 ms)`, as the measure of the finding says it."""
+    return f"{quantity(us or 0.0, 'us')} (threshold {DEPTH})"
 
 
 def deviation(us: float | None) -> str:
-    """`0.12 ms (threshold 0.75 ms)`."""
-    return f"{milliseconds(us or 0.0, 2)} (threshold {MDEV})"
+    """`118 us (threshold 0.75 ms)`."""
+    return f"{quantity(us or 0.0, 'us')} (threshold {MDEV})"
 
 
 def inputs(depth_us: float | None, mdev_us: float | None) -> str:
-    """`queue delay (0.4 ms, threshold 2 ms) and RTT deviation (0.12 ms, threshold 0.75 ms)`."""
-    delay, mdev = milliseconds(depth_us or 0.0), milliseconds(mdev_us or 0.0, 2)
+    """`queue delay (396 us, threshold 2 ms) and RTT deviation (118 us, threshold 0.75 ms)`."""
+    delay, mdev = quantity(depth_us or 0.0, "us"), quantity(mdev_us or 0.0, "us")
     return f"queue delay ({delay}, threshold {DEPTH}) and RTT deviation ({mdev}, threshold {MDEV})"
 
 

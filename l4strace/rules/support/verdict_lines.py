@@ -10,7 +10,7 @@ import polars as pl
 
 from l4strace.derive import datagrams, neighbors, short_flows
 from l4strace.derive.coexistence import HELD_BACK
-from l4strace.evidence import Evidence, Row
+from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import VerdictLines
 from l4strace.rules.support import subjects
 from l4strace.rules.support.datagrams import may_be_fixed
@@ -33,12 +33,14 @@ NAMED = 3
 
 
 def verdict_lines(evidence: Evidence) -> VerdictLines | None:
-    """The three lines; null without TCP flows."""
-    if evidence.directions.is_empty():
+    """The three lines; null without a flow whose feedback or bottleneck is known."""
+    if evidence.directions.is_empty() and evidence.bottlenecks.is_empty():
         return None
     starves = evidence.coexistence["starved_since_ns"].is_not_null().any()
     fallback = _sentence(fallback_line(evidence, _flows))
-    return VerdictLines(_limits(evidence), _sharing(evidence), fallback, starves)
+    # What both ends show of QUIC says where its marks begin, though no feedback is read.
+    seen = traffic(evidence) if evidence.directions.is_empty() else evidence
+    return VerdictLines(_limits(seen), _sharing(seen), fallback, starves)
 
 
 def _limits(evidence: Evidence) -> str:

@@ -113,9 +113,9 @@ def test_a_log_that_shows_each_reduction_leaves_none_unjudged() -> None:
     for kernel, more in ((logged.clear(), " How much it reduces at marks"), (logged, "")):
         kind, sent = flow(0, "udp-prague", ect1=9)
         told = evidence(flows=kind, directions=sent, udp_kernel=kernel, paths=both)
-        _, _, rest = datagrams.unjudged(told).partition("packets, 100 % ECT(1).")
-        assert rest[: len(more)] == more
-        assert bool(rest) is bool(more)
+        said = datagrams.unjudged(told)
+        assert said.partition("packets, 100 % ECT(1).")[2][: len(more)] == more
+        assert bool(said) is bool(more)
 
 
 def test_without_udp_nothing_is_said() -> None:

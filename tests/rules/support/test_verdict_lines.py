@@ -5,6 +5,7 @@ import polars as pl
 from l4strace.evidence import Evidence
 from l4strace.model import VerdictLines
 from l4strace.rules.support.verdict_lines import verdict_lines
+from tests.support.datagrams import over_udp
 from tests.support.frames import MS, evidence, frame, stack
 from tests.support.scenes import DIRECTIONS, bottleneck, starving, two_flows
 
@@ -160,3 +161,13 @@ def test_a_few_bytes_are_no_large_flow() -> None:
     assert carried((0, True, 10**6), (1, True, 78)).startswith("Flow 0 is the only large flow")
     two = carried((0, True, 10**6), (1, True, 9 * 10**5))
     assert two.startswith("Flow 0 carried most, and no other large one sent beside it for long")
+
+
+def test_a_flow_over_udp_whose_bottleneck_both_ends_show_has_the_lines() -> None:
+    """Recorded run pq1: L4S401 named the bottleneck, and the verdict had no line on it."""
+    tables = over_udp([12.0] * 40, "quic", flow=0)
+    assert verdict_lines(evidence(**tables)) is None
+    found = lines(evidence(bottlenecks=bottleneck("l4s"), **tables))
+    assert found.limits == "L4S AQM, marking at 400 us of queue delay."
+    assert found.sharing.startswith("Flow 0 is the only flow with data, ")
+    assert found.fallback.startswith("Nothing to judge: it is part of TCP Prague")
