@@ -29,6 +29,9 @@ MAX_LISTED = 1_000
 """Rows of the table of flows, which shows them page by page; `l4strace flows` lists all."""
 CHARTED_SHARE = 0.01
 """A direction without finding gets charts when it carried this share of the largest one's bytes."""
+FEW_BYTES = 14_600
+"""Up to which a smaller direction has no charts, whatever is found of it: an initial window of 10
+segments (RFC 6928) is sent in one round trip."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,9 @@ class Case:
             return ()
         most = pl.col("payload_bytes").max()
         enough = most.is_null() | (pl.col("payload_bytes") >= CHARTED_SHARE * most)
-        picked = rows.filter((pl.col("worst") >= Severity.WARNING) | enough).head(MAX_CHARTED)
+        few = (pl.col("payload_bytes") <= FEW_BYTES).fill_null(value=False)
+        accused = (pl.col("worst") >= Severity.WARNING) & ~few
+        picked = rows.filter(accused | enough).head(MAX_CHARTED)
         return tuple(self._direction(row) for row in self._counted(picked).iter_rows(named=True))
 
     @cached_property

@@ -9,9 +9,9 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from l4strace.model import Analysis, Skipped
+from l4strace.model import Analysis, Skipped, VerdictLines
 from l4strace.page.build import build
-from l4strace.page.case import MAX_CHARTED, MAX_LISTED, Case
+from l4strace.page.case import FEW_BYTES, MAX_CHARTED, MAX_LISTED, Case
 from l4strace.page.fill import fill
 from l4strace.page.sections import (
     SECTIONS,
@@ -286,6 +286,30 @@ def test_findings_in_the_same_words_share_a_card(case: Case) -> None:
     first, second = findings.build(Case(case.evidence, Analysis(alike))).cards
     assert [place.key for place in first.places] == ["L4S301-flow-0", "L4S301-flow-1"]
     assert [place.key for place in second.places] == ["L4S301-flow-0-2"]
+
+
+def test_a_card_does_not_repeat_a_line_of_the_verdict(case: Case) -> None:
+    """Recorded run accecn-clean: the line on the fallback stood in the card of L4S308, too."""
+    fallback = "The sender's reductions follow alpha/2: a classic-ECN fallback does not act."
+    one = dataclasses.replace(case.analysis.findings[-1], message=fallback)
+    for line, told in ((fallback, True), ("Not in this kernel.", False)):
+        analysis = Analysis((one,), frame=VerdictLines("", "", line))
+        (card,) = findings.build(Case(case.evidence, analysis)).cards
+        assert (card.told, not card.message) == (told, told)
+
+
+def test_an_accused_flow_of_a_few_packets_has_no_charts(case: Case) -> None:
+    """Lab run i: eight empty charts of a control connection of 862 bytes."""
+    for size, flows_drawn in ((FEW_BYTES, [1]), (FEW_BYTES + 1, [0, 1])):
+        small = case.evidence.directions.with_columns(
+            pl.when(pl.col("flow") == 0)
+            .then(pl.lit(size, pl.UInt64))
+            .otherwise("payload_bytes")
+            .alias("payload_bytes")
+        )
+        run = dataclasses.replace(case.evidence, directions=small)
+        charted = Case(run, case.analysis).charted
+        assert sorted({one.flow for one in charted}) == flows_drawn
 
 
 @pytest.fixture(scope="module")

@@ -101,7 +101,7 @@ def test_flows_of_all_transports_stand_in_one_chart_and_one_table() -> None:
 
 
 def test_no_transport_over_udp_shows_what_is_retransmitted(prague: Case) -> None:
-    (row, _) = traffic.build(prague).rows
+    (row,) = traffic.build(prague).rows
     assert (row.again, flows.build(prague).rows[0].retransmits.text) == (NONE, NONE)
 
 

@@ -81,7 +81,7 @@ class Card(NamedTuple):
     message: str
     action: str
     told: bool
-    """The verdict holds its message, which is empty here."""
+    """The verdict or a line below it holds its message, which is empty here."""
     remedy_told: bool
     """The verdict holds its action, which is empty here."""
     facts: tuple[Item, ...]
@@ -148,9 +148,12 @@ def _merged(
     """One card for findings that differ in their place alone."""
     names = {rule.code: rule.name for rule in case.analysis.rules}
     told, action = opening.told, opening.action(case.analysis)
+    lines = [text for _, text in opening.frame.lines] if opening.frame else []
     places: dict[Card, list[Place]] = {}
     for finding, key, story in shown:
-        said = told is not None and (finding.rule, finding.message) == (told.rule, told.message)
+        said = finding.message in lines or (
+            told is not None and (finding.rule, finding.message) == (told.rule, told.message)
+        )
         card = _card(finding, names.get(finding.rule, ""), doubts, said)
         if card.action and finding.action == action:
             card = card._replace(action="", remedy_told=True)

@@ -168,7 +168,7 @@ def _rtt(totals: dict[str, Any], row: dict[str, Any]) -> Amount:
     """Smallest and mean; none at the receiver, where data to ACK is the host's own delay."""
     if vantages.of_direction(row, totals["forward"]) == "receiver":
         return Amount("not seen at the receiver", None)
-    if (least := totals["rtt_min_us"]) is None and row["transport"] != "tcp":
+    if (least := totals["rtt_min_us"]) is None:
         return Amount("\N{EN DASH}", None)
     return Amount(f"{duration(least)} / {duration(totals['rtt_mean_us'])}", least)
 

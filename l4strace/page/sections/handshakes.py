@@ -48,6 +48,11 @@ class Ladder(NamedTuple):
     mode: str
     reason: str
 
+    @property
+    def paths(self) -> bool:
+        """Whether both ends of a packet are known, so that it shows the path."""
+        return any(rung.path for rung in self.rungs)
+
 
 class HandshakesSection(NamedTuple):
     """``left_out`` counts the flows without a ladder; ``absent`` is the reason for none at all."""

@@ -152,6 +152,9 @@ def _group(case: Case, place: int, key: str, packets: tuple[ProofPacket, ...]) -
 def _about(case: Case, finding: Finding) -> str:
     """Headline and time of the finding: the message stands in its card, or in the verdict."""
     about = typeset(finding.headline or finding.message)
+    alike = [one for one in case.analysis.findings if one.headline == finding.headline]
+    if len({one.flow for one in alike}) > 1 and finding.flow is not None:
+        about += f", flow {finding.flow}"
     return f"{about}, {span(case.evidence, *finding.span_ns)}" if finding.span_ns else about
 
 
@@ -172,7 +175,9 @@ def _row(case: Case, packet: ProofPacket) -> Row:
         codepoint=ECN_FIELD[packet.ip_ecn],
         flags=" ".join(name for bit, name in FLAGS if flags & bit) or NONE,
         ace=NONE if packet.ace is None else f"{packet.ace:03b}",
-        counters=" ".join(f"{name} {value:,}" for name, value in known if value is not None)
+        counters=" ".join(
+            f"{name}\N{NO-BREAK SPACE}{value:,}" for name, value in known if value is not None
+        )
         or NONE,
         seq=_number(packet.number if packet.seq is None else packet.seq),
         ack=_number(packet.reported if packet.ack is None else packet.ack),

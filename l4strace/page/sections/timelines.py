@@ -50,7 +50,7 @@ def build(case: Case) -> TimelinesSection:
     """Charts of the directions that matter."""
     flows = tuple(_timeline(case, direction) for direction in case.charted)
     left_out = (
-        f"{count(case.uncharted, 'more flow direction')} with little data and no warning have no "
+        f"{count(case.uncharted, 'more flow direction')} with little data have no "
         "charts (l4strace export rounds has all rounds)."
         if case.uncharted
         else ""

@@ -50,6 +50,14 @@ def test_a_handshake_shows_what_the_path_did_to_it(case: Case) -> None:
     assert between[1][1] == "CE (reflected by the final ACK)"
 
 
+def test_a_handshake_that_shows_no_path_has_no_column_for_it(case: Case) -> None:
+    for row, shown in (({"syn_ace": 7}, False), ({"syn_ace": 7, "syn_arrived_ecn": 0}, True)):
+        seen = frame("flows", vantage="client", syn_ecn=1, **row)
+        run = dataclasses.replace(case.evidence, flows=seen)
+        (found,) = handshakes.build(Case(run, Analysis(()))).ladders
+        assert found.paths is shown
+
+
 def test_many_handshakes_are_counted_and_not_shown(case: Case) -> None:
     many = frame("flows", flow=list(range(500)), syn_ace=7)
     run = dataclasses.replace(case.evidence, flows=many)

@@ -34,8 +34,13 @@ def test_packets_stand_under_their_finding_and_can_be_downloaded(case: Case) -> 
     (row,) = group.rows
     assert (group.key, group.source) == ("L4S301-flow-0", "sender.pcapng.xz")
     assert (row.frame, row.time, row.to, row.codepoint) == ("2281", "0.500000", "client", "ECT(0)")
-    assert (row.flags, row.ace, row.counters) == ("PSH", "110", "E0B 1 E1B 9,000")
+    assert (row.flags, row.ace, row.counters) == ("PSH", "110", "E0B\xa01 E1B\xa09,000")
     assert (row.ack, row.named) == ("\N{EN DASH}", True)
+    first = case.analysis.findings[0]
+    again = (first, dataclasses.replace(first, flow=1))
+    twice = dataclasses.replace(case.analysis, findings=again, proof=Proof({0: (packet,)}, b""))
+    (named,) = packets.build(Case(case.evidence, twice)).groups
+    assert named.about == group.about.replace(first.headline, f"{first.headline}, flow 0")
     assert base64.b64decode(section.excerpt) == b"pcapng"
     assert section.name == "sender-evidence.pcapng"
     assert (section.about, section.absent) == ("1 packet without payload, 6 B", "One is missing.")

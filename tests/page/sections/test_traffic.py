@@ -80,6 +80,17 @@ def test_each_flow_and_all_have_their_part_of_the_capacity() -> None:
     assert (first.key, every.key) == ("flow-0", "")
 
 
+def test_one_flow_alone_is_not_shown_once_more_as_all() -> None:
+    """Recorded run up1: each number of the only flow stood twice."""
+    run = shared()
+    own = {name: getattr(run, name).filter(flow=0) for name in ("flows", "directions", "rounds")}
+    section = built(dataclasses.replace(run, **own))
+    assert [row.key for row in section.rows] == ["flow-0"]
+    names = {trace["name"] for chart in section.charts for trace in chart.spec["data"]}
+    assert "all flows" not in names
+    assert "all flows" not in " ".join(chart.caption for chart in section.charts).lower()
+
+
 @pytest.mark.parametrize(
     ("transports", "lost"),
     [

@@ -61,7 +61,7 @@ def build(case: Case) -> TrafficSection:
 
 
 def _rows(link: Link) -> tuple[TrafficRow, ...]:
-    return tuple(_row(link, part) for part in (*link.flows, link.all))
+    return tuple(_row(link, part) for part in (*link.flows, *link.together))
 
 
 def _row(link: Link, shown: Part) -> TrafficRow:

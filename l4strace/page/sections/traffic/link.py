@@ -11,7 +11,7 @@ import polars as pl
 
 from l4strace.core import _native
 from l4strace.derive import neighbors, numbers, vantage
-from l4strace.page.case import Case
+from l4strace.page.case import CHARTED_SHARE, Case
 from l4strace.page.direction import Direction, rows_of
 from l4strace.page.drawing.palette import FLOWS, RECORDED, Stroke
 from l4strace.page.drawing.smooth import interval_of, sums
@@ -120,6 +120,17 @@ class Link:
         unread = self.case.evidence.udp_flows.height
         name = "all flows whose feedback is read" if unread else "all flows"
         return Part(name, "", RECORDED, self.rounds)
+
+    @cached_property
+    def together(self) -> tuple[Part, ...]:
+        """All flows, where not one of them carried as good as everything."""
+        if len(self.flows) != 1:
+            return (self.all,)
+        own, everything = (
+            part.rounds.select(pl.col("acked_bytes").sum()).collect().item()
+            for part in (*self.flows, self.all)
+        )
+        return (self.all,) if own < (1 - CHARTED_SHARE) * everything else ()
 
     @cached_property
     def flows(self) -> tuple[Part, ...]:

@@ -30,7 +30,7 @@ def throughput(link: Link) -> Chart:
     """What each flow and all together delivered, under the capacity of the path."""
     slots, most, per_second = link.slots, link.case.points, 1 / link.interval
     total = points(slots.x, [8 * acked * per_second for acked in slots.acked_bytes], most, MBIT)
-    traces = [line(total, link.all.name, link.all.stroke, width=1.2)]
+    traces = [line(total, part.name, part.stroke, width=1.2) for part in link.together]
     for flow in link.flows:
         rates = per_interval(flow.rounds.collect(), link.interval)
         curve = points(rates.x, rates.goodput_bps, most, MBIT)
@@ -63,7 +63,7 @@ def delay(link: Link) -> Chart | None:
     traces: list[Trace] = []
     facts = []
     seen: list[float] = []
-    for part in (link.all, *link.flows):
+    for part in (*link.together, *link.flows):
         if not (found := part.delays):
             continue
         curve = Points(
