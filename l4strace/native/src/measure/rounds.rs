@@ -163,18 +163,20 @@ impl Codepoint {
 pub type Key = (u16, u32, bool);
 
 /// Of each row, which of `keys` it has. Rows of one mostly stand together.
-pub fn numbered(keys: &[Key], rows: impl Iterator<Item = Key>) -> Vec<Option<u32>> {
+pub fn numbered<I: Iterator<Item = Key>>(
+    keys: &[Key],
+    rows: I,
+) -> impl Iterator<Item = Option<u32>> + use<I> {
     let numbers: HashMap<Key, u32> = keys.iter().enumerate().map(|(of, key)| (*key, of as u32)).collect();
     let mut last = None;
-    let number = |key| match last {
+    rows.map(move |key| match last {
         Some((same, of)) if same == key => of,
         _ => {
             let of = numbers.get(&key).copied();
             last = Some((key, of));
             of
         }
-    };
-    rows.map(number).collect()
+    })
 }
 
 /// Of each of `keys`, the rows that have it. None where those of one do not stand together, or do not

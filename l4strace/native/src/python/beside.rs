@@ -21,7 +21,7 @@ pub fn datagrams(sent: &Given, senders: &Given) -> PyResult<Vec<Datagrams>> {
     let packets = sent.whole::<UInt32Type>("sent_packets")?;
     let bytes = sent.whole::<UInt64Type>("sent_bytes")?;
     let limits = sent.texts("limited_by")?.map(Limit::named);
-    for (row, (of, limit)) in numbered(&known, keys(sent)?).into_iter().zip(limits).enumerate() {
+    for (row, (of, limit)) in numbered(&known, keys(sent)?).zip(limits).enumerate() {
         let Some(of) = of else { continue };
         found[of as usize].sent.push(Sent {
             start_ns: start_ns.or_zero(row),

@@ -104,8 +104,8 @@ impl Measured {
     #[allow(clippy::needless_pass_by_value)] // pyo3 makes the tables
     fn numbered(rounds: Given, directions: Given) -> PyResult<ArrowTable> {
         let known: Vec<Key> = keys(&directions)?.collect();
-        let mut t = Columns::default();
-        t.u32("direction", numbered(&known, keys(&rounds)?).into_iter());
+        let mut t = Columns::of_rows(rounds.rows());
+        t.u32("direction", numbered(&known, keys(&rounds)?));
         t.finish()
     }
 
