@@ -108,11 +108,11 @@ def _from_packets(capture: Capture) -> pl.DataFrame:
     Of senders over UDP the laws are not those of TCP. UDP Prague's window shows in flight: its
     reductions after loss are known.
     """
-    udp = over_udp(capture)
-    other = pl.col("flow").is_in(udp["flow"].implode())
-    prague = udp.filter(transport="udp-prague")["flow"].implode()
-    after_loss = pl.col("flow").is_in(prague) & (pl.col("cause") == "loss")
-    cuts = pl.LazyFrame(measured(capture).cuts()).filter(~other | after_loss)
+    udp, cuts = over_udp(capture), pl.LazyFrame(measured(capture).cuts())
+    if udp.height:
+        prague = udp.filter(transport="udp-prague")["flow"].implode()
+        after_loss = pl.col("flow").is_in(prague) & (pl.col("cause") == "loss")
+        cuts = cuts.filter(~pl.col("flow").is_in(udp["flow"].implode()) | after_loss)
     cuts = cuts.with_columns(origin=pl.lit("packets"), slack=REGROWN)
     return _fractions(cuts).collect().pipe(_with_kernel_state, capture.kernel)
 
