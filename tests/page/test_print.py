@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import subprocess
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import l4strace
-from tests.support import chromium
+from l4strace.model import Analysis
+from l4strace.page import render
+from tests.support import chromium, synthetic
 from tests.support.places import FIXTURES
 
 FULL = 0.5
@@ -47,6 +51,32 @@ def test_each_page_with_evidence_packets_has_their_head(pdf: Path) -> None:
     for page in with_rows:
         assert re.search(r"frame +t \(s\) +to +IP ECN", page)
         assert "scrolls sideways" not in page
+
+
+@pytest.mark.needs("pdftotext")
+def test_each_page_with_flows_has_their_head(browser: chromium.Chromium, tmp_path: Path) -> None:
+    """The buttons in it that sort were left out of the repeated head."""
+    run = synthetic.misfire()
+    numbers = pl.DataFrame({"number": range(2, 27)}, schema={"number": pl.UInt32})
+
+    def with_many(table: pl.DataFrame) -> pl.DataFrame:
+        one = table.filter((pl.col("flow") == 1) & (pl.col("source") == 0))
+        more = one.join(numbers, how="cross").with_columns(flow="number").select(table.columns)
+        return pl.concat([table, more])
+
+    many = dataclasses.replace(
+        run, flows=with_many(run.flows), directions=with_many(run.directions)
+    )
+    (tmp_path / "run.html").write_text(render(many, Analysis(())), encoding="utf-8")
+    browser.load(tmp_path / "run.html")
+    browser.print(tmp_path / "run.pdf")
+    command = ["pdftotext", "-layout", str(tmp_path / "run.pdf"), "-"]
+    made = subprocess.run(command, check=True, capture_output=True).stdout.decode()
+    row = re.compile(r"^ *flow \d+ .*bit/s", re.MULTILINE)
+    with_rows = [page for page in made.split("\f") if len(row.findall(page)) > 3]
+    assert len(with_rows) > 1
+    for page in with_rows:
+        assert re.search(r"payload +goodput", page)
 
 
 @pytest.mark.needs("pdftoppm")
