@@ -13,6 +13,7 @@ from l4strace.schema import TABLES
 from tests.support.frames import capture, frame, stack
 from tests.support.phases import phases
 from tests.support.scenes import (
+    HIGH,
     bottleneck,
     laws,
     log,
@@ -22,7 +23,6 @@ from tests.support.scenes import (
 )
 
 L4S, CLASSIC, HIDDEN = bottleneck("l4s"), bottleneck("classic"), bottleneck("unknown")
-HIGH = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
 LIKELY = bottleneck("l4s", confidence=0.7)
 BUGGY = {"build": "24-bit buggy"}
 SLOW = bottleneck("l4s", rate_bps=4e6, serialisation_us=3028.0)

@@ -8,6 +8,7 @@ from tests.support.frames import evidence, frame
 from tests.support.scenes import (
     DIRECTIONS,
     FLOWS,
+    HIGH,
     bottleneck,
     laws,
     log,
@@ -20,8 +21,7 @@ SLOW = {"rate_bps": 4e6, "serialisation_us": 3028.0}
 
 
 def scene(place: pl.DataFrame, **columns: object):
-    inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
-    return two_flows(bottlenecks=place, detector=steps(**(inputs | columns)))
+    return two_flows(bottlenecks=place, detector=steps(**(HIGH | columns)))
 
 
 def test_fires_as_notice_on_a_slow_link() -> None:
@@ -58,18 +58,16 @@ def test_fires_where_correct_thresholds_give_the_same_score() -> None:
 
 
 def test_a_score_with_no_mark_to_respond_to_is_a_notice() -> None:
-    inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
     silence, marks = log(3, delivered_ce=3), log(3, delivered_ce=[3, 4, 5])
     for kernel, severity in ((silence, Severity.NOTICE), (marks, Severity.WARNING)):
-        table = {"bottlenecks": bottleneck("l4s"), "detector": steps(**inputs)}
+        table = {"bottlenecks": bottleneck("l4s"), "detector": steps(**HIGH)}
         (found,) = check(evidence(kernel=kernel, **table))
         assert found.severity is severity
 
 
 def test_a_score_that_is_only_observed_is_a_notice() -> None:
     cuts = frame("cuts", ts_ns=list(range(20)), origin="kernel", classic_ecn=17.0, law="alpha/2")
-    inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
-    (found,) = check(evidence(bottlenecks=bottleneck("l4s"), detector=steps(**inputs), cuts=cuts))
+    (found,) = check(evidence(bottlenecks=bottleneck("l4s"), detector=steps(**HIGH), cuts=cuts))
     assert found.severity is Severity.NOTICE
     assert "No reduction used the score." in found.message
 
@@ -194,11 +192,10 @@ def test_jitter_longer_than_a_packet_is_blamed_before_the_slow_link() -> None:
     """Lab run s1101-126: a packet takes 1.52 ms, and the path has 5.8 ms of jitter."""
     slow = bottleneck("l4s", rate_bps=8e6, serialisation_us=1_520.0)
     tables = {"bottlenecks": slow}
-    inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
     for jitter, cause in ((2_900.0, "because of 2.9 ms of jitter"), (800.0, "the link is slow")):
         noise = path_noise(jitter_us=jitter)
-        (logged,) = check(two_flows(**tables, noise=noise, detector=steps(**inputs)))
-        replay = steps(origin="packets", score=None, **inputs)
+        (logged,) = check(two_flows(**tables, noise=noise, detector=steps(**HIGH)))
+        replay = steps(origin="packets", score=None, **HIGH)
         (seen,) = check(two_flows(**tables, noise=noise, detector=replay, laws=laws(None)))
         assert cause in logged.message
         assert cause in seen.message
@@ -228,13 +225,12 @@ def test_the_remedy_names_jitter_only_where_it_is_the_cause() -> None:
 
 def test_reductions_that_alpha_makes_as_deep_show_no_effect_of_the_score() -> None:
     """Lab run s1401-024: windows of 3 to 7 packets, alpha 0.93: "No reduction used the score"."""
-    inputs = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
     cut = {"origin": "kernel", "cause": "ce", "classic_ecn": 17.0, "cwnd_before": 6.5}
     for alpha, deepened in ((0.93, False), (0.56, True)):
         laws_of = ["none"] * 15 + ["floor"] * 5
         cuts = frame("cuts", ts_ns=list(range(20)), alpha=alpha, fraction=0.26, law=laws_of, **cut)
         place = bottleneck("l4s")
-        made = two_flows(bottlenecks=place, detector=steps(**inputs), cuts=cuts)
+        made = two_flows(bottlenecks=place, detector=steps(**HIGH), cuts=cuts)
         (found,) = check(made)
         assert "No reduction used" not in found.message
         assert ("made hardly any reduction deeper: in 100 %" in found.message) is not deepened

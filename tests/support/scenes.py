@@ -16,6 +16,10 @@ FLOWS = frame("flows", flow=[0, 1], client_port=[40001, 40002], mode=["accecn", 
 DIRECTIONS = frame("directions", flow=[0, 1], data_ect1=[1000, 0], data_ect0=[0, 1000])
 
 
+HIGH = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
+"""Steps whose RTT deviation is above its threshold: correct references raise the score, too."""
+
+
 def two_flows(**tables: Any) -> Evidence:
     """Prague and CUBIC side by side, with the given tables; those may replace the flows, too."""
     return evidence(**({"flows": FLOWS, "directions": DIRECTIONS} | tables))

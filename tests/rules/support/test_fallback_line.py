@@ -9,6 +9,7 @@ from tests.support.frames import MS, frame, stack
 from tests.support.scenes import (
     DIRECTIONS,
     FLOWS,
+    HIGH,
     bottleneck,
     laws,
     log,
@@ -17,7 +18,6 @@ from tests.support.scenes import (
     two_flows,
 )
 
-HIGH = {"mdev_us": 1100.0, "depth_us": 900.0, "score_fixed": 17.0}
 PRAGUE = pl.lit("prague")
 
 
