@@ -48,7 +48,7 @@ def packets(
 def _proving(
     packets: pl.DataFrame, stretch: Stretch, moment: int, frames: Collection[int]
 ) -> Iterable[dict[str, Any]]:
-    """The named datagrams, and from the moment on those that tell something, or else some data."""
+    """Datagrams that the finding names, later ones with marks or a new codepoint, else data."""
     before = pl.col("ip_ecn").shift(1).over("forward")
     rows = packets.with_columns(
         named=pl.col("frame").is_in(list(frames)), data=pl.col("forward") == stretch.forward

@@ -50,7 +50,7 @@ FLAPS = 4
 
 
 def depth(us: float | None) -> str:
-    """`396 us (threshold 2 ms)`, as the measure of the finding says it."""
+    """`396 us (threshold 2 ms)`, rounded as in the measures of the finding."""
     return f"{quantity(us or 0.0, 'us')} (threshold {DEPTH})"
 
 

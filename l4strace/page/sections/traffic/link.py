@@ -123,7 +123,7 @@ class Link:
 
     @cached_property
     def together(self) -> tuple[Part, ...]:
-        """All flows, where not one of them carried as good as everything."""
+        """All flows together, unless one of them carried nearly everything."""
         if len(self.flows) != 1:
             return (self.all,)
         own, everything = (
