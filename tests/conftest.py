@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from l4strace import console, resources
 from tests.support import chromium, needs
 from tests.support.places import FIXTURES
 
@@ -29,6 +30,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before any fixture: a test that cannot run here skips, and says what to install."""
     if why := needs.lacking(item):
         pytest.skip(why)
+
+
+@pytest.fixture(autouse=True)
+def as_started() -> Iterator[None]:
+    """What a test leaves of the process's switches must not decide how the next one ends."""
+    environment = dict(os.environ)
+    yield
+    console.configure(console.Settings())
+    resources.limit_threads(None)
+    os.environ.clear()
+    os.environ.update(environment)
 
 
 @pytest.fixture(scope="session")

@@ -18,9 +18,6 @@ def plain(monkeypatch: pytest.MonkeyPatch):
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    console.configure(console.Settings())
-    yield
-    console.configure(console.Settings())
 
 
 def test_colour_only_on_a_terminal():
