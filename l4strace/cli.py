@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from l4strace import console
+from l4strace import console, resources
 from l4strace.commands import memory
 from l4strace.commands.groups import expanded, gathered
 from l4strace.errors import L4straceError, OutputError
@@ -172,6 +172,7 @@ def main() -> None:
     atexit.register(gc.freeze)
     console.open_streams()
     memory.guard()
+    resources.query_in_memory()
     try:
         app(prog_name="l4strace")
     except L4straceError as error:

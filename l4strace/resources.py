@@ -25,6 +25,9 @@ B = TypeVar("B")
 OF_POLARS = "POLARS_MAX_THREADS"
 """Environment variable that polars reads once, when it is first imported."""
 
+ENGINE = "POLARS_ENGINE_AFFINITY"
+"""Environment variable that says how polars runs a lazy query."""
+
 SMALL_BYTES = 256 << 20
 """Inputs up to which polars works on one thread: to hand a piece of a table to another thread takes
 about as long as the work on it. Measured with 0.2 to 2 million packets: 5 to 10 % of cpu time less
@@ -56,6 +59,15 @@ def limit_threads(most: int | None) -> None:
     _most = most if most is None else min(most, max(_processors(), MOST_STARTED))
     if most is not None:
         os.environ[OF_POLARS] = str(_most)
+
+
+def query_in_memory() -> None:
+    """Lets polars run lazy queries on whole tables, unless its environment says otherwise.
+
+    The tables are in memory anyway. With the engine that streams them, its own choice from 2.0 on,
+    1,000 packets take a tenth more cpu, and 3 million 10 MB more.
+    """
+    os.environ.setdefault(ENGINE, "in-memory")
 
 
 def suit(paths: Iterable[str]) -> None:

@@ -86,6 +86,15 @@ def test_a_command_decides_before_polars_is_imported(command):
     subprocess.run([sys.executable, "-c", f"import l4strace.cli; {after}"], check=True)
 
 
+def test_queries_run_in_memory_unless_the_environment_says_otherwise(monkeypatch):
+    monkeypatch.delenv(resources.ENGINE, raising=False)
+    resources.query_in_memory()
+    assert os.environ[resources.ENGINE] == "in-memory"
+    monkeypatch.setenv(resources.ENGINE, "streaming")
+    resources.query_in_memory()
+    assert os.environ[resources.ENGINE] == "streaming"
+
+
 def tables(path, count):
     found = _native.track([str(path)], None, count)
     return {name: pl.DataFrame(table) for name, table in found.items()}

@@ -5,8 +5,8 @@ flow's own path that reads as queue.
 """
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
 from math import isnan
+from typing import NamedTuple
 
 from l4strace.bottleneck.evidence import Direction
 from l4strace.bottleneck.kinds import ALONE, PARTLY, SEEN_BY_OTHERS
@@ -27,8 +27,7 @@ OPEN = ("unknown", CLASSIC_OR_PER_FLOW)
 """Verdicts that name no kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """One direction of a path with its kind, confidence and reason."""
 
     key: Key
@@ -87,8 +86,8 @@ def within(row: Judged, of_phases: list[Judged]) -> Judged:
         return row
     best = shown[0].verdict
     reason = f"{best.reason} This is so in one phase of the path."
-    return replace(
-        row, verdict=replace(best, confidence=min(PARTLY, best.confidence), reason=reason)
+    return row._replace(
+        verdict=best._replace(confidence=min(PARTLY, best.confidence), reason=reason)
     )
 
 
@@ -99,7 +98,7 @@ def _of_path(mates: list[Judged]) -> list[Judged]:
     if surest is not None:
         return [_following(row, surest) for row in mates]
     kinds = {row.key for row in shown if row.kind != "none"}
-    return [replace(row, verdict=_CONTRADICT) if row.key in kinds else row for row in mates]
+    return [row._replace(verdict=_CONTRADICT) if row.key in kinds else row for row in mates]
 
 
 def _shown(mates: list[Judged]) -> list[Judged]:
@@ -123,7 +122,7 @@ def _refuted(mates: list[Judged]) -> list[Judged]:
         return mates
     why = unknown("other traffic of the path is marked, this flow is not")
     return [
-        replace(row, verdict=why) if row.kind in UNMARKABLE and not row.unmarkable else row
+        row._replace(verdict=why) if row.kind in UNMARKABLE and not row.unmarkable else row
         for row in mates
     ]
 
@@ -152,7 +151,7 @@ def _following(row: Judged, surest: Judged) -> Judged:
         return row
     own = row.kind != "unknown" and (row.kind not in UNMARKABLE or row.direction.marks)
     if own and surest.sure < SEEN_BY_OTHERS and row.sure >= surest.sure:
-        return replace(row, verdict=_CONTRADICT)
+        return row._replace(verdict=_CONTRADICT)
     return _taking(row, surest)
 
 
@@ -183,7 +182,7 @@ def _taking(row: Judged, surest: Judged) -> Judged:
         f"Another flow of the path {verb} it{seen}.",
         marking_delay_us=row.verdict.marking_delay_us,
     )
-    return replace(row, verdict=taken)
+    return row._replace(verdict=taken)
 
 
 def _delay(row: Judged) -> str:

@@ -4,7 +4,6 @@ Marks, losses and one-way delays are known as sums of the whole run, and nothing
 most signs are unknown, and only marks that begin early name a kind.
 """
 
-from dataclasses import fields
 from math import nan
 
 import polars as pl
@@ -21,7 +20,7 @@ NO_EMPTY_PATH = (
 )
 """Why a direction without `begun` is not judged."""
 
-NUMBERS = dict.fromkeys((f.name for f in fields(Direction) if f.type is float), nan)
+NUMBERS = {name: nan for name, of in Direction.__annotations__.items() if of is float}
 """What is not measured is unknown, never 0."""
 
 

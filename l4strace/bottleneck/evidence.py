@@ -6,15 +6,13 @@ at which an L4S AQM begins to mark.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 from l4strace.derive.neighbors import FRAME_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbors:
+class Neighbors(NamedTuple):
     """The other flows of the path of one class, in the slots of time that both sent in."""
 
     slots: float = 0.0
@@ -49,8 +47,7 @@ class Neighbors:
     """How far the RTTs differ there, likewise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Direction:
+class Direction(NamedTuple):
     """One flow direction after its start, unless a field states the whole of it."""
 
     marked_as: str = "ect1"
@@ -189,8 +186,8 @@ class Direction:
 
 
 CLASSES = ("scalable", "classic")
-_OWN = {f.name: f.name for f in fields(Direction) if f.name not in CLASSES}
-_BESIDE = {of: {f.name: f"{of}_{f.name}" for f in fields(Neighbors)} for of in CLASSES}
+_OWN = {name: name for name in Direction._fields if name not in CLASSES}
+_BESIDE = {of: {name: f"{of}_{name}" for name in Neighbors._fields} for of in CLASSES}
 
 
 def of_row(row: Mapping[str, Any], *, phases: int = 1, ect1_on_path: bool = True) -> Direction:

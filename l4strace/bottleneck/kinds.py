@@ -4,7 +4,8 @@ A row fires when each sign that it needs is true and none that excludes it is; a
 neither. Rows of kind `unknown` give the reason why no later row may be believed.
 """
 
-from dataclasses import dataclass
+
+from typing import NamedTuple
 
 from l4strace.bottleneck.sign import Sign
 from l4strace.bottleneck.signs import losses, marks, others, sent
@@ -28,8 +29,7 @@ CLASSIC, ECT1 = ("classic",), ("scalable",)
 EITHER = ("scalable", "classic")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One way to know a kind, or one reason why none is known."""
 
     kind: str

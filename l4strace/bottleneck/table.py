@@ -6,8 +6,8 @@ nothing here reads `capture.kernel`.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import isnan
+from typing import NamedTuple
 
 import polars as pl
 
@@ -30,8 +30,7 @@ MOST_PHASES = 8
 At = tuple[int, str]
 
 
-@dataclass(frozen=True)
-class Paths:
+class Paths(NamedTuple):
     """What is known of each path (source and path) before its flows are judged."""
 
     phases: Counter[At]

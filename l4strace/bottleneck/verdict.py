@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import nan
+from typing import NamedTuple
 
 from l4strace.bottleneck.evidence import Direction
 from l4strace.bottleneck.kinds import ALONE, NO_VERDICT, ROWS, SEEN_BY_OTHERS, Row
@@ -18,8 +18,7 @@ ONE_OF_TWO = ("classic", "per-flow", "shallow", CLASSIC_OR_PER_FLOW)
 """What the classic queue of a DualPI2 may look like to the flows in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The kind, how sure it is, one sentence, and the signs that decided."""
 
     kind: str

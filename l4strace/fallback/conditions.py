@@ -1,7 +1,6 @@
 """What happened on a path when a score was above 8: a change of the path, or an overshoot."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import polars as pl
@@ -23,8 +22,7 @@ FALL_NS = 3_000_000_000
 detector's RTT filters forget in tens of round trips, and the score falls by one or two a step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(NamedTuple):
     """What the path did while a score was above 8; null or 0 where nothing of it stands out."""
 
     changed_ns: int | None = None

@@ -1,6 +1,6 @@
 """What packets show of the path of each direction: its bottleneck, jitter, the time of a packet."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -36,8 +36,7 @@ HIDDEN = (None, "unknown")
 """What stands for a bottleneck that the packets do not show."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """The path of one direction; null or 0 where the packets do not show it."""
 
     kind: str | None = None

@@ -1,6 +1,6 @@
 """The score that a kernel log records: how often above 8, with which inputs, of which build."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -29,8 +29,7 @@ BUGGY = "24-bit buggy"
 """The build with the scaling bug, as the table `detector` names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """Detector steps that the kernel recorded in one direction."""
 
     log: int

@@ -1,6 +1,6 @@
 """The score that packets give with correct thresholds: above 8 for certain, or perhaps."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -14,8 +14,7 @@ STEP = (*KEY, "ts_ns", "score_fixed", "score_fixed_lo", "score_fixed_hi")
 INPUTS = ("mdev_us", "depth_us")
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(NamedTuple):
     """Detector steps replayed from the packets of one direction."""
 
     source: int

@@ -1,6 +1,6 @@
 """How a sender's window responds to marks: what `laws` shows of the fallback."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -18,8 +18,7 @@ law, and how few: one adds at most 6 (`measure/windows.rs`), so two of them at l
 floor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """Which law explains the reductions of one ECT(1) sender, and the numbers behind it."""
 
     source: int

@@ -1,6 +1,6 @@
 """What kernel logs sample of Prague's state: alpha, the score, and whether marks came."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -17,8 +17,7 @@ MIN_TRANSFER_SAMPLES = 50
 tool has some ten ACKs, and a correct detector exceeds 8 within 5 rounds at CoDel's queue delay."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(NamedTuple):
     """Samples of one direction that show an alpha."""
 
     samples: int

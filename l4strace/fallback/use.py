@@ -1,7 +1,7 @@
 """Whether the kernel's reductions use its score: what the log shows of each host."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import polars as pl
 
@@ -20,8 +20,7 @@ NEARLY_ALL = 0.9
 deeper: by eye."""
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """CE reductions that one log shows at a score of 9 or more, and the marks of one direction."""
 
     made: int = 0
@@ -67,7 +66,7 @@ def used(evidence: Evidence, recorded: Mapping[Direction, Recorded]) -> dict[Dir
     logs = {log: Use(*values) for log, *values in _of_logs(evidence).iter_rows()}
     marks = _marks_since(evidence, recorded)
     return {
-        direction: replace(logs.get(score.log, Use()), marks_since=marks.get(direction))
+        direction: logs.get(score.log, Use())._replace(marks_since=marks.get(direction))
         for direction, score in recorded.items()
     }
 

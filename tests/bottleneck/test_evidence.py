@@ -1,6 +1,5 @@
 """Rows of features as evidence: names stay, what is not known is NaN, the sure delay counts."""
 
-from dataclasses import fields
 from math import isnan
 from typing import Any
 
@@ -23,9 +22,9 @@ def test_every_field_is_measured() -> None:
     """A column that is renamed would leave its field unknown for ever."""
     given = {"phases", "ect1_on_path", "serialisation_us", "noise_us", "scalable", "classic"}
     (row, _) = rows()
-    assert {f.name for f in fields(Direction)} - given <= row.keys()
+    assert set(Direction._fields) - given <= row.keys()
     for of_class in ("scalable", "classic"):
-        assert {f"{of_class}_{f.name}" for f in fields(Neighbors)} <= row.keys()
+        assert {f"{of_class}_{name}" for name in Neighbors._fields} <= row.keys()
 
 
 def test_what_was_measured_keeps_its_value_and_the_rest_is_unknown() -> None:

@@ -1,7 +1,6 @@
 """Each sign that compares a number turns at its threshold: at 80 and at 120 % of it."""
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
 from itertools import product
 from math import isnan
 from typing import Any
@@ -13,8 +12,8 @@ from l4strace.bottleneck.kinds import ROWS
 from l4strace.bottleneck.sign import Shown, Sign, has_number
 from tests.support.kinds import SHOWN
 
-NUMBERS = [(f.name, "") for f in fields(Direction) if f.type is float]
-BESIDE = [f.name for f in fields(Neighbors) if f.type is float]
+NUMBERS = [(name, "") for name, of in Direction.__annotations__.items() if of is float]
+BESIDE = [name for name, of in Neighbors.__annotations__.items() if of is float]
 LOW, HIGH = 0.8, 1.2
 
 TURNS_ELSEWHERE = {
@@ -49,8 +48,8 @@ def with_number(d: Direction, at: tuple[str, str], value: float) -> Direction:
     name, of = at
     changed: dict[str, Any] = {name: value}
     if of:
-        changed = {of: replace(getattr(d, of), **changed)}
-    return replace(d, **changed)
+        changed = {of: getattr(d, of)._replace(**changed)}
+    return d._replace(**changed)
 
 
 def number(d: Direction, at: tuple[str, str]) -> float:

@@ -6,9 +6,8 @@ import sys
 from array import array
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -25,8 +24,7 @@ MAX_DOTS = 600
 """Most markers of one series: each is an element of the page, a line is one for all."""
 
 
-@dataclass(frozen=True)
-class Points:
+class Points(NamedTuple):
     """What one series draws: ``y`` over ``x`` (seconds), in order, without nulls."""
 
     x: list[float]
