@@ -121,12 +121,18 @@ class Rule(NamedTuple):
     """What it may find, in at most nine words each, without a number that has no unit; ``{flow}``
     stands for the finding's flow. The first is that of a finding that names none."""
 
+    over_udp: bool = False
+    """It judges flows over UDP alone: a run without one is no case for it."""
+
     @classmethod
-    def of(cls, module: str, doc: str | None, check: Judge, *headlines: str) -> Rule:
+    def of(
+        cls, module: str, doc: str | None, check: Judge, *headlines: str, over_udp: bool = False
+    ) -> Rule:
         """The rule of a file: its name is code and name, the page's first line the summary."""
         code, _, name = module.rpartition(".")[2].partition("_")
         summary = (doc or "").partition("\n")[0]
-        return cls(code.upper(), name.replace("_", "-"), summary, check, doc or "", headlines)
+        words = (code.upper(), name.replace("_", "-"), summary)
+        return cls(*words, check, doc or "", headlines, over_udp)
 
     def ask(self, evidence: Evidence) -> list[Finding | Skipped]:
         """What the rule finds, under its code."""

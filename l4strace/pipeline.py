@@ -35,7 +35,7 @@ from l4strace.derive import (
 )
 from l4strace.derive.senders import alphas, builds, cuts, detector, laws, pressed
 from l4strace.errors import UsageError
-from l4strace.evidence import DERIVED, Capture, Evidence, hand_on
+from l4strace.evidence import DERIVED, Capture, Evidence, hand_on, over_udp
 from l4strace.fallback import table as fallback
 from l4strace.ingest import load, separate
 from l4strace.ingest.selection import Selection, findings_of, in_time, of_flows
@@ -341,7 +341,7 @@ def prove(capture: Capture, analysis: Analysis, *, copy: bool = True) -> Analysi
 def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped]:
     try:
         with timed(rule.code):
-            return rule.ask(evidence)
+            return [] if rule.over_udp and over_udp(evidence).is_empty() else rule.ask(evidence)
     except Exception as error:
         if strict:
             raise

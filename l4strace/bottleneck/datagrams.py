@@ -30,6 +30,8 @@ def measured(capture: Capture) -> list[Row]:
     With `source`, `path`, `marked_as`, `acked`, `marks` and `all_marks`; `begun`: the path has been
     seen without queue.
     """
+    if capture.paths.is_empty():
+        return []
     sent = neighbors.datagrams(capture).select(*KEY, "path", "marked_as")
     arrived = one_way.end_to_end(capture).rename({"near": "source", "matched": "acked"})
     marks = pl.col("ect1_to_ce") + pl.col("ect0_to_ce")

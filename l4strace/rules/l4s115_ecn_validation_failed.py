@@ -115,4 +115,4 @@ def _by_packets(evidence: Evidence, one: tried.Tried, log: Logged | None) -> Fin
     )
 
 
-RULE = Rule.of(__name__, __doc__, check, HEADLINE, CLEARED, MANGLED, UNREPORTED)
+RULE = Rule.of(__name__, __doc__, check, HEADLINE, CLEARED, MANGLED, UNREPORTED, over_udp=True)

@@ -97,4 +97,4 @@ def _finding(row: Row) -> Finding:
     )
 
 
-RULE = Rule.of(__name__, __doc__, check, "The sender marks one IP version alone")
+RULE = Rule.of(__name__, __doc__, check, "The sender marks one IP version alone", over_udp=True)

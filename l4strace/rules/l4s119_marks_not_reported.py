@@ -79,4 +79,4 @@ def _finding(row: Row) -> Finding:
     )
 
 
-RULE = Rule.of(__name__, __doc__, check, "The receiver got marks and reports none")
+RULE = Rule.of(__name__, __doc__, check, "The receiver got marks and reports none", over_udp=True)

@@ -69,4 +69,4 @@ def _finding(evidence: Evidence, one: tried.Tried) -> Finding:
     )
 
 
-RULE = Rule.of(__name__, __doc__, check, "The sender gave L4S up for good")
+RULE = Rule.of(__name__, __doc__, check, "The sender gave L4S up for good", over_udp=True)

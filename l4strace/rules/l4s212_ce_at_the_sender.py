@@ -71,4 +71,4 @@ def _finding(row: Row) -> Finding:
     )
 
 
-RULE = Rule.of(__name__, __doc__, check, "Packets leave their sender with CE")
+RULE = Rule.of(__name__, __doc__, check, "Packets leave their sender with CE", over_udp=True)

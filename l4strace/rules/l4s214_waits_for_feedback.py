@@ -86,4 +86,4 @@ def _finding(row: Row) -> Finding:
     )
 
 
-RULE = Rule.of(__name__, __doc__, check, "The sender waits for its feedback")
+RULE = Rule.of(__name__, __doc__, check, "The sender waits for its feedback", over_udp=True)

@@ -124,4 +124,4 @@ def _finding(row: Row, of: Trains) -> Finding:
     )
 
 
-RULE = Rule.of(__name__, __doc__, check, "A node marks whole trains of packets")
+RULE = Rule.of(__name__, __doc__, check, "A node marks whole trains of packets", over_udp=True)

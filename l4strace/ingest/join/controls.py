@@ -23,6 +23,8 @@ MOST_TEXT = 16
 
 def named(capture: Capture) -> Capture:
     """``capture`` with `directions.cc`."""
+    if capture.kernel.is_empty() and not capture.host_files:
+        return capture
     known = pl.concat([_of_logs(capture.kernel), _of_hosts(capture)])
     known = known.unique(DIRECTION, keep="first", maintain_order=True)
     directions = capture.directions.drop("cc")
