@@ -130,7 +130,7 @@ fuzz: ## 20,000 hostile files, then every parser for five minutes (needs cargo-f
 	L4STRACE_HOSTILE_CASES=20000 $(BIN)/pytest -s tests/hostile/test_batches.py
 	$(BIN)/python -m pip install --quiet 'atheris>=3,<4'
 	$(BIN)/python -m tests.support.hostile.guided $(NATIVE)/fuzz/corpus/python -max_total_time=300 -max_len=4096
-	cd $(NATIVE)/fuzz && for target in capture frame datagrams run redact text_logs records qlog; do \
+	cd $(NATIVE)/fuzz && for target in capture frame datagrams run redact text_logs records qlog dissected; do \
 		mkdir -p corpus/$$target; \
 		cargo +nightly fuzz run $$target corpus/$$target seeds -- -max_total_time=300 -max_len=65536 || exit 1; done
 

@@ -77,8 +77,25 @@ def track(
     paths: list[str],
     progress: Callable[[int, int], Any] | None = None,
     threads: int | None = None,
+    dissected: list[Dissection] = ...,
 ) -> dict[str, Any]:
-    """The tables of the Capture stage; they are the same on any number of ``threads``."""
+    """The tables of the Capture stage; they are the same on any number of ``threads``.
+
+    ``dissected`` has what is decrypted of the first captures; each is empty afterwards.
+    """
+
+class Dissection:
+    """What a dissector that has the keys shows of the QUIC packets of one capture."""
+
+    FIELDS: list[str]
+    """What stands in a line: names of Wireshark. Tabs part them, and commas values of one."""
+    left_out: int
+    """Datagrams that were too many."""
+
+    def __init__(self) -> None: ...
+    def feed(self, text: bytes) -> None: ...
+    def __len__(self) -> int:
+        """Datagrams whose packet numbers are known."""
 
 def packets(
     path: str,

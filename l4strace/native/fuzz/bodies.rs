@@ -12,7 +12,9 @@ use l4strace_native::run::{self, Run};
 use l4strace_native::stats::StatRow;
 use l4strace_native::text_logs::qlog::Qlog;
 use l4strace_native::text_logs::{Kind, Reader, Records, Samples, Shape, Thinning};
-use l4strace_native::track::{Effects, RoundRow, Sending, Threads, Tracker, UdpFlow, UdpFlows, UdpRetrace};
+use l4strace_native::track::{
+    Dissected, Effects, RoundRow, Sending, Threads, Tracker, UdpFlow, UdpFlows, UdpRetrace,
+};
 
 const LINK_TYPES: [u32; 12] = [0, 1, 9, 12, 50, 51, 101, 104, 108, 113, 204, 276];
 
@@ -228,6 +230,26 @@ pub fn qlog(data: &[u8]) {
     assert!(samples.iter().all(|sample| sample.alpha.is_none_or(|alpha| (0.0..=1.0).contains(&alpha))));
     assert!(samples.len() as u64 <= counts.events);
     assert_eq!(found, read(text.len().max(1)));
+}
+
+/// What a dissector shows of QUIC, in pieces of any size: the same of each frame, and a conversation over it fits.
+pub fn dissected(data: &[u8]) {
+    let [size, text @ ..] = data else { return };
+    let read = |size: usize| {
+        let mut dissected = Dissected::default();
+        text.chunks(size).for_each(|piece| dissected.feed(piece));
+        dissected
+    };
+    let found = read(usize::from(*size) + 1);
+    assert_eq!(format!("{found:?}"), format!("{:?}", read(text.len().max(1))));
+    let mut flows = UdpFlows::with(found);
+    for (frame, at) in (1..64).zip(0i64..) {
+        let payload: &[u8] = if frame < 3 { b"\xc0\0\0\0\x01\0\0" } else { b"\x40\x01\x02\x03\x04" };
+        let head = [(frame as u8 & 1) | 4, 0, 200, 0];
+        flows.datagram(&datagram(&head, payload.len() as u32, frame, at << (20 + (*size & 15))), payload);
+    }
+    flows.finish();
+    flows.kept().for_each(|flow| (0..2).for_each(|side| side_of(flow, side)));
 }
 
 /// A log of one JSON object a line: every line is a row or counted, and no value is behind the last row.

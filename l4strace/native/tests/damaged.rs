@@ -159,6 +159,16 @@ fn qlogs_survive_damage() {
 }
 
 #[test]
+fn what_a_dissector_shows_survives_damage() {
+    let text = "3\t0\t\t7\t8\n4\t0\t\t1\t3\t7\t125\t1\t0\t0\t3\t4\t0\t1\n5\t0\t\t8\t8,3\t1\t0\t0\t1\n\
+        6\t1,1,0\t0,2\t3,4,9\t2,0,2,6\t1,2\t0,0\t0,0\t1,0\t\t\t\t\t\t10\n7\t0\t\t10\t8\n8\t0\t\t2\t3,2\t9,8\t0,0\t0,0\t0,0\t\t\t5\t0\t2\n";
+    let lines =
+        |from: i32| (from..60).map(|n| format!("{n}\t0\t\t{n}\t8,3\t{}\t0\t0\t3\t\t\t{n}\t0\t1\n", n - 1));
+    let seeds = [text.to_owned(), lines(3).collect()].map(|text| format!("\u{7}{text}").into_bytes());
+    cases(10 * CASES, &seeds, bodies::dissected);
+}
+
+#[test]
 fn json_records_survive_damage() {
     let lines = [
         r#"{"type": "sample", "ts_ns": 8460266495852, "u": 18446744073709551615, "x": 1.5e3, "b": true, "s": "a\u00e9\n"}"#,

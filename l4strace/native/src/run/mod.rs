@@ -16,7 +16,7 @@ pub use view::{DirectionView, FlowView, RoundView, UdpView};
 
 use crate::pair::Path;
 use crate::read::{Input, ReadError};
-use crate::track::{by_content, unify, Member, Threads};
+use crate::track::{by_content, unify, Dissected, Member, Threads};
 
 /// Captures that were read, and what they show together.
 #[derive(Default)]
@@ -57,7 +57,17 @@ impl Watcher for () {
 /// Reads captures once, and those that share conversations a second time to match their packets. On
 /// any number of threads the result is the same.
 pub fn run<W: Watcher>(inputs: &[Input], threads: Threads, watcher: &mut W) -> Result<Run, W::Error> {
-    let mut captures = open::all(inputs, threads, watcher)?;
+    run_with(inputs, Vec::new(), threads, watcher)
+}
+
+/// The same with what a dissector shows of the first captures.
+pub fn run_with<W: Watcher>(
+    inputs: &[Input],
+    dissected: Vec<Dissected>,
+    threads: Threads,
+    watcher: &mut W,
+) -> Result<Run, W::Error> {
+    let mut captures = open::all(inputs, dissected, threads, watcher)?;
     let tcp: Vec<Vec<Member>> = captures.iter().map(Capture::members).collect();
     let udp: Vec<Vec<Member>> = captures.iter().map(Capture::udp_members).collect();
     let [numbers, mut udp_numbers] = numbered(&tcp, &udp);

@@ -5,21 +5,24 @@ use super::Watcher;
 use crate::packet::Packet;
 use crate::pair::Interfaces;
 use crate::read::{self, Input, ReadError, Sink};
-use crate::track::{self, Pipeline, Threads, UdpFlows};
+use crate::track::{self, Dissected, Pipeline, Threads, UdpFlows};
 
 /// Buffers (256 KiB each) between two calls of the watcher.
 const REPORT_EVERY: u32 = 32;
 
 pub fn all<W: Watcher>(
     inputs: &[Input],
+    dissected: Vec<Dissected>,
     threads: Threads,
     watcher: &mut W,
 ) -> Result<Vec<Capture>, W::Error> {
     let total = inputs.iter().map(Input::size).sum();
     let mut done = 0;
     let mut captures = Vec::with_capacity(inputs.len());
+    let mut dissected = dissected.into_iter();
     for input in inputs {
-        let (capture, read) = capture(input, threads, |read| watcher.progress(done + read, total))?;
+        let udp = UdpFlows::with(dissected.next().unwrap_or_default());
+        let (capture, read) = capture(input, udp, threads, |read| watcher.progress(done + read, total))?;
         done += read;
         captures.push(capture);
     }
@@ -29,11 +32,11 @@ pub fn all<W: Watcher>(
 /// Reads one capture to its end, or until `report` (bytes read) returns false.
 fn capture<E: From<ReadError>>(
     input: &Input,
+    mut udp: UdpFlows,
     threads: Threads,
     mut report: impl FnMut(u64) -> Result<bool, E>,
 ) -> Result<(Capture, u64), E> {
     let mut stream = read::open(input)?;
-    let mut udp = UdpFlows::default();
     let mut interfaces = Interfaces::default();
     let tracker = track::follow(threads, |pipeline| {
         let mut traffic = Traffic { pipeline, udp: &mut udp, interfaces: &mut interfaces };

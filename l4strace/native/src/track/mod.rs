@@ -39,8 +39,8 @@ pub use table::retrace::Retrace;
 pub use table::unify::{unify, Member};
 pub use table::{FlowTable, Initiator, Interned};
 pub use udp::{
-    by_content, Counts, Sample, Sampled, Sending, Slot as UdpSlot, Stated, Statements, Tally, Transport,
-    UdpFlow, UdpFlows, UdpRetrace,
+    by_content, Counts, Dissected, Sample, Sampled, Sending, Slot as UdpSlot, Stated, Statements, Tally,
+    Transport, UdpFlow, UdpFlows, UdpRetrace, DISSECTED_FIELDS,
 };
 
 use crate::packet::Packet;

@@ -113,9 +113,13 @@ fn ecn_tried(t: &mut Columns, dirs: &[Direction<'_>]) {
     t.u32("sender_host", dirs.iter().map(|d| d.host));
     t.u32_lists("pairs_by_gap", classes().map(|all| all.map(|all| all.iter().map(|of| of[0]))));
     t.u32_lists("turns_by_gap", classes().map(|all| all.map(|all| all.iter().map(|of| of[1]))));
-    // Numbers of UDP Prague begin at 1.
-    let numbered = |d: &Direction<'_>| d.view.flow.transport() == Transport::UdpPrague;
-    t.bool("from_start", dirs.iter().map(|d| d.sending.filter(|_| numbered(d)).map(Sending::is_from_start)));
+    let from_start = |d: &Direction<'_>| match d.view.flow.transport() {
+        // Its numbers begin at 1.
+        Transport::UdpPrague => d.sending.map(Sending::is_from_start),
+        Transport::Quic => d.sending.map(|_| d.view.flow.version().is_some()),
+        Transport::Rtp | Transport::Udp => None,
+    };
+    t.bool("from_start", dirs.iter().map(from_start));
 }
 
 /// One direction that showed packets.
@@ -218,6 +222,10 @@ fn feedback(t: &mut Columns, dirs: &[Direction<'_>]) {
     t.u64("ce_fed_back_best", dirs.iter().map(|d| d.reported(|n| n.ce)));
     t.u64("reported_packets", dirs.iter().map(|d| d.reported(|n| n.received)));
     t.u64("reported_lost", dirs.iter().map(|d| d.reported(|n| n.lost.max(0) as u64)));
+    for (i, name) in ["reported_ect0", "reported_ect1"].into_iter().enumerate() {
+        let counts = |n: &Counts| n.reported_ecn.map(|ecn| ecn[i]);
+        t.u64(name, dirs.iter().map(|d| d.reported(counts).flatten()));
+    }
     t.u64("reports", dirs.iter().map(|d| d.reports(|n| n.reports)));
     t.u64("reports_hidden", dirs.iter().map(|d| d.reports(|n| n.hidden)));
     t.f64("report_interval_us", dirs.iter().map(|d| d.reports(Counts::interval_ns).flatten().map(us)));

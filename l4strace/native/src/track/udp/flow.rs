@@ -153,9 +153,14 @@ impl UdpFlow {
         self.content.transport(self.dirs.map(|dir| dir.packets))
     }
 
-    /// What keeps a side from sending more, as far as its messages show.
+    /// What keeps a side from sending more, as far as its messages or, where keys show them, its packets show.
     pub fn limit(&self, side: usize) -> Limit {
-        if self.transport() == Transport::UdpPrague && self.content.is_bulk(side) {
+        let is_bulk = match self.transport() {
+            Transport::UdpPrague => self.content.is_bulk(side),
+            Transport::Quic => self.sending(side).is_some_and(Sending::is_bulk),
+            Transport::Rtp | Transport::Udp => false,
+        };
+        if is_bulk {
             Limit::Cwnd
         } else {
             Limit::Unknown
@@ -174,7 +179,8 @@ impl UdpFlow {
 
     /// What a side sent and what was reported of it, where the feedback is read.
     pub fn sending(&self, side: usize) -> Option<&Sending> {
-        self.feedback.sending(self.transport()).map(|sides| &sides[side])
+        let packets = self.dirs.map(|dir| dir.packets);
+        self.feedback.sending(self.transport(), packets).map(|sides| &sides[side])
     }
 
     /// Rounds of a direction whose receiver reports in clear.

@@ -2,6 +2,7 @@
 //! datagrams; those that stay short (DNS, scans) are counted and not kept.
 
 mod content;
+mod dissected;
 mod feedback;
 mod flow;
 mod prague;
@@ -16,6 +17,7 @@ mod spacing;
 mod spin;
 
 pub use content::Transport;
+pub use dissected::{Dissected, FIELDS as DISSECTED_FIELDS};
 pub use feedback::{Counts, Sending, Stated, Statements};
 pub use flow::{Tally, UdpFlow};
 pub use retrace::UdpRetrace;
@@ -52,9 +54,16 @@ pub struct UdpFlows {
     dropped: u64,
     /// Datagrams since rows were counted.
     uncounted: u32,
+    /// What is decrypted of their datagrams.
+    dissected: Dissected,
 }
 
 impl UdpFlows {
+    /// With what a dissector shows of the capture.
+    pub fn with(dissected: Dissected) -> Self {
+        UdpFlows { dissected, ..UdpFlows::default() }
+    }
+
     /// Takes datagrams in the order of the capture.
     pub fn datagram(&mut self, packet: &Packet, payload: &[u8]) {
         let id = match self.keys.again(&packet.key) {
@@ -63,6 +72,9 @@ impl UdpFlows {
         };
         let flow = &mut self.flows[(id >> 1) as usize];
         flow.take(packet, payload, (id & 1) as usize);
+        if let Some(shown) = self.dissected.of(packet.frame) {
+            flow.feedback.decrypted(packet, &shown, self.dissected.acks(&shown), (id & 1) as usize);
+        }
         if flow.packets() == ENOUGH {
             self.short -= 1;
             flow.serial = self.kept;

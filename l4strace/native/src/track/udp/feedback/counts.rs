@@ -23,6 +23,8 @@ pub struct Counts {
     /// Time in which the sender waited for a report, and how often it did.
     pub waited_ns: i64,
     pub waits: u64,
+    /// Packets with ECT(0), ECT(1) and CE as the receiver counts them for the whole connection (RFC 9000 section 19.3.2).
+    pub reported_ecn: Option<[u64; 3]>,
     /// The receiver reported a packet with neither ECT(1) nor CE: when, and in which frame.
     pub error: Option<(i64, u64)>,
 }

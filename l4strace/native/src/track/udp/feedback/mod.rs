@@ -1,6 +1,8 @@
-//! What the receiver of data over UDP reports of it, where that stands in clear: UDP Prague, and RTP with RFC 8888.
+//! What the receiver of data over UDP reports of it, where that stands in clear: UDP Prague, RTP with RFC 8888,
+//! and QUIC whose keys are given.
 
 mod counts;
+mod keyed;
 mod message;
 mod numbers;
 mod pace;
@@ -9,17 +11,20 @@ mod replay;
 mod rtcp;
 mod rtp;
 mod sending;
+mod sizes;
 mod stated;
 
 pub use counts::Counts;
 pub use sending::Sending;
 pub use stated::{Stated, Statements};
 
+use keyed::Keyed;
 pub(super) use message::Message;
 use prague::Prague;
 use rtp::Rtp;
 
 use super::content::Transport;
+use super::dissected::{Acked, Shown};
 use crate::packet::Packet;
 use crate::track::handshake::vantage::Vantage;
 
@@ -28,6 +33,7 @@ use crate::track::handshake::vantage::Vantage;
 pub struct Feedback {
     prague: Option<Box<Prague>>,
     rtp: Option<Box<Rtp>>,
+    keyed: Option<Box<Keyed>>,
 }
 
 impl Feedback {
@@ -45,21 +51,36 @@ impl Feedback {
         }
     }
 
-    /// What each side sent as this transport, and what was reported of it.
-    pub fn sending(&self, transport: Transport) -> Option<&[Sending; 2]> {
+    /// Takes what a dissector shows of a datagram.
+    pub fn decrypted<'d>(
+        &mut self,
+        packet: &Packet,
+        shown: &Shown,
+        acks: impl Iterator<Item = Acked<'d>>,
+        side: usize,
+    ) {
+        self.keyed.get_or_insert_default().take(packet, shown, acks, side);
+    }
+
+    /// What each side sent as this transport in so many `packets`, and what was reported of it.
+    pub fn sending(&self, transport: Transport, packets: [u64; 2]) -> Option<&[Sending; 2]> {
         match transport {
             Transport::UdpPrague => self.prague.as_ref().map(|prague| &prague.sides),
             Transport::Rtp => self.rtp.as_ref().map(|rtp| &rtp.sides),
-            Transport::Quic | Transport::Udp => None,
+            Transport::Quic => {
+                self.keyed.as_ref().filter(|keyed| keyed.is_read(packets)).map(|keyed| &keyed.sides)
+            }
+            Transport::Udp => None,
         }
     }
 
-    /// Where the capture stands, where echoed timestamps show it.
+    /// Where the capture stands, where echoed timestamps or both sides' acknowledgements show it.
     pub fn vantage(&self, transport: Transport) -> Vantage {
         let shown = match transport {
             Transport::UdpPrague => self.prague.as_ref().map(|prague| prague.vantage()),
             Transport::Rtp => self.rtp.as_ref().map(|rtp| rtp.vantage()),
-            Transport::Quic | Transport::Udp => None,
+            Transport::Quic => self.keyed.as_ref().map(|keyed| keyed.vantage()),
+            Transport::Udp => None,
         };
         shown.unwrap_or_default()
     }
@@ -72,6 +93,9 @@ impl Feedback {
         if let Some(rtp) = &mut self.rtp {
             rtp.sides.swap(0, 1);
         }
+        if let Some(keyed) = &mut self.keyed {
+            keyed.turn();
+        }
         self.sides().for_each(Sending::turn);
     }
 
@@ -79,7 +103,8 @@ impl Feedback {
     pub fn sides(&mut self) -> impl Iterator<Item = &mut Sending> {
         let prague = self.prague.iter_mut().flat_map(|prague| &mut prague.sides);
         let rtp = self.rtp.iter_mut().flat_map(|rtp| &mut rtp.sides);
-        prague.chain(rtp)
+        let keyed = self.keyed.iter_mut().flat_map(|keyed| &mut keyed.sides);
+        prague.chain(rtp).chain(keyed)
     }
 }
 

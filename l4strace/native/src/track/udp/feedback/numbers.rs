@@ -19,8 +19,17 @@ pub enum Fate {
     #[default]
     Unseen,
     Sent,
+    /// Sent, and nothing waits for it: it only acknowledges others.
+    Aside,
     Received,
     Lost,
+}
+
+impl Fate {
+    /// Counts among what flies until a report passes it.
+    fn flies(self) -> bool {
+        !matches!(self, Fate::Unseen | Fate::Aside)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +60,8 @@ pub struct Numbers {
     highest: Option<i64>,
     /// Sent behind the highest that was reported.
     pub flying: Amount,
+    /// Up to here none is in doubt any more.
+    doubted: i64,
     /// Dropped although reports cover them, of which the capture did not hold what they say.
     unread: u64,
 }
@@ -103,7 +114,7 @@ impl Numbers {
     }
 
     fn count(&mut self, number: i64, sent: &Sent) {
-        if self.highest.is_none_or(|highest| number > highest) {
+        if sent.fate == Fate::Sent && self.highest.is_none_or(|highest| number > highest) {
             self.flying.packets += 1;
             self.flying.bytes += u64::from(sent.bytes);
         }
@@ -146,12 +157,30 @@ impl Numbers {
         let before = self.flying;
         let from = self.highest.map_or(self.first, |highest| highest.saturating_add(1).max(self.first));
         for at in from..=number.min(self.first + self.kept.len() as i64 - 1) {
-            if let Some(sent) = self.get(at).copied().filter(|sent| sent.fate != Fate::Unseen) {
+            if let Some(sent) = self.get(at).copied().filter(|sent| sent.fate.flies()) {
                 self.take_off(&sent);
             }
         }
         self.highest = Some(self.highest.map_or(number, |highest| highest.max(number)));
         Amount { packets: before.packets - self.flying.packets, bytes: before.bytes - self.flying.bytes }
+    }
+
+    /// The first number that the next report may be about: far behind the highest all is known.
+    pub fn begin(&self) -> i64 {
+        self.highest.map_or(self.first, |highest| self.first.max(highest.saturating_sub(BEHIND)))
+    }
+
+    /// What was sent before a number and not received is lost: how many that newly makes.
+    pub fn lost_before(&mut self, number: i64) -> u32 {
+        let mut lost = 0;
+        for at in self.doubted.max(self.first)..number.min(self.first + self.kept.len() as i64) {
+            if let Some(sent) = self.get(at).filter(|sent| sent.fate == Fate::Sent) {
+                sent.fate = Fate::Lost;
+                lost += 1;
+            }
+        }
+        self.doubted = self.doubted.max(number);
+        lost
     }
 
     /// Packets that reports cover without a word on them that the capture holds.

@@ -2,7 +2,8 @@ use super::message::{Ack, Message};
 use super::rtcp::{find, sources, Found};
 use super::*;
 use crate::packet::{ecn, FlowKey};
-use crate::track::udp::{UdpFlow, UdpFlows};
+use crate::track::rounds::round::Limit;
+use crate::track::udp::{Dissected, UdpFlow, UdpFlows};
 
 const MS: i64 = 1_000_000;
 
@@ -250,4 +251,83 @@ fn whatever_the_bytes_are_nothing_breaks() {
         }
         talk.flow().shift(i64::MAX);
     }
+}
+
+/// QUIC with keys: a long header of each side, then datagrams at times (ms) of a side with what is shown of them.
+fn quic(said: &[(f64, usize, u32, &str)]) -> UdpFlow {
+    let mut shown = Dissected::default();
+    for (line, (.., fields)) in said.iter().enumerate() {
+        shown.feed(format!("{}\t0\t\t{}\n", line + 3, fields.replace(' ', "\t")).as_bytes());
+    }
+    let mut talk = Talk { flows: UdpFlows::with(shown), frame: 0 };
+    (0..2).for_each(|side| talk.say(0.0, side, 1200, b"\xc0\0\0\0\x01\0\0"));
+    said.iter().for_each(|(ms, side, bytes, _)| talk.say(*ms, *side, *bytes, b"\x40\x01\x02\x03\x04"));
+    talk.flow()
+}
+
+#[test]
+fn acknowledgements_that_keys_open_count_and_time_their_packets() {
+    let data = ["7 8", "8 8", "9 8", "10 8", "11 8", "12 8", "13 8", "14 8"];
+    let mut said: Vec<_> = data.iter().zip(0..).map(|(data, n)| (f64::from(n), 0, 1200, *data)).collect();
+    said.extend([
+        // Packet 9 has not arrived; 8 was marked; the receiver held packet 10 for 125 << 3 us.
+        (14.0, 1, 40, "0 3 10 125 1 0 0 1 2 0 1"),
+        (14.5, 1, 40, "1 2 10 0 1 0 0 1"),
+        // The counters of an older acknowledgement, which came late.
+        (15.0, 1, 40, "2 3 8 0 0 1   1 0 0"),
+        (16.0, 1, 40, "3 3,1 13 0 1 3 0 1 5 0 1"),
+        // 9 comes after all, and marked.
+        (17.0, 1, 40, "4 3 13 0 0 6   5 0 2"),
+        (18.0, 0, 40, "15 2 4 0 0 4"),
+    ]);
+    let flow = quic(&said);
+    let sending = flow.sending(0).expect("keys");
+    let counts = &sending.counts;
+    assert_eq!((counts.sent, counts.received, counts.lost, counts.ce, counts.reports), (8, 7, 0, 2, 5));
+    assert_eq!(counts.reported_ecn, Some([5, 0, 2]));
+    // Packet 10 after 11 ms of which the receiver held it for 1 ms, packet 13 after 10 ms.
+    assert_eq!((counts.rtt.samples, counts.rtt.min_ns, counts.rtt.max_ns), (2, 10 * MS, 10 * MS));
+    assert_eq!(sending.rows.iter().map(|row| row.acked_packets).sum::<u32>(), 7);
+    assert_eq!(sending.rows.iter().map(|row| row.retransmits).sum::<u32>(), 1, "9, for a while");
+    assert_eq!(sending.rows.iter().map(|row| row.ce.best).sum::<u32>(), 2);
+    let other = flow.sending(1).expect("keys");
+    assert_eq!((other.counts.sent, other.counts.received), (1, 5), "a PING among acknowledgements");
+}
+
+#[test]
+fn what_segmentation_offload_hides_is_not_judged() {
+    let said: Vec<_> = (0..16).map(|n| (n as f64, n % 2, 1200, if n < 10 { "7 8" } else { "" })).collect();
+    assert!(quic(&said).sending(0).is_some());
+    let super_packets: Vec<_> =
+        said.iter().map(|one| if one.1 == 0 { (one.0, 0, 9000, "") } else { *one }).collect();
+    assert!(quic(&super_packets).sending(0).is_none());
+}
+
+#[test]
+fn keys_show_at_which_end_the_capture_stands() {
+    let at = |to_server: f64, to_client: f64| {
+        quic(&[
+            (0.0, 0, 1200, "1 1"),
+            (to_server, 1, 1200, "1 1,2 1 0 0 0"),
+            (to_server + to_client, 0, 1200, "2 1,2 1 0 0 0"),
+            (2.0 * to_server + to_client, 1, 1200, "2 1,2 2 0 0 0"),
+            (2.0 * (to_server + to_client), 0, 1200, "3 1,2 2 0 0 0"),
+            (90.0, 0, 1200, "4 1"),
+        ])
+        .vantage()
+    };
+    let found = [(20.0, 0.5), (0.5, 20.0), (10.0, 10.0)].map(|(server, client)| at(server, client));
+    assert_eq!(found, [Vantage::Client, Vantage::Server, Vantage::Middle]);
+}
+
+#[test]
+fn small_packets_show_that_the_application_had_no_more_to_send() {
+    let limit = |bytes: u32| {
+        let data: Vec<_> = (0..30).map(|n| format!("{n} 8")).collect();
+        let mut said: Vec<_> = data.iter().map(|data| (0.0, 0, 1200, data.as_str())).collect();
+        said[3..].iter_mut().for_each(|one| one.2 = bytes);
+        said.push((9.0, 1, 40, "1 2 29 0 0 29"));
+        quic(&said).limit(0)
+    };
+    assert_eq!((limit(1200), limit(1150), limit(300)), (Limit::Cwnd, Limit::Cwnd, Limit::Unknown));
 }
