@@ -2,8 +2,9 @@
 
 What it checks
 --------------
-The number of CE packets in a capture at the receiver, against the bounds of what the receiver's ACE
-counter and AccECN option reported.
+The number of CE packets in a capture at the receiver, against the bounds of what the receiver's
+feedback reported: ACE counter and AccECN option of TCP, reports over UDP that are in clear, counts
+of QUIC that keys open.
 
 Why it matters
 --------------
@@ -14,7 +15,8 @@ Evidence
 --------
 `directions.ce` against `ce_fed_back_lo` and `ce_fed_back_hi`, without directions that have
 `super_packets` and whose ACKs have all options (`options_cut`); `flows.vantage` shows that the
-capture is at the receiver; `flows.mode`.
+capture is at the receiver; `flows.mode` and `transport`. A receiver over UDP that reports no mark
+at all is L4S119.
 
 When it is wrong
 ----------------
@@ -28,7 +30,7 @@ does not change them (L4S108), the receiver's stack is at fault.
 
 References
 ----------
-RFC 9768 section 3.2.2
+RFC 9768 section 3.2.2, RFC 9000 section 13.4.1
 """
 
 import polars as pl
@@ -41,6 +43,8 @@ from l4strace.wording.quantities import count
 TOLERANCE = 0.02
 """Share of the marks that may differ: those of the last round trip. By eye."""
 CUT = "the snapshot length cut the ACKs' options, so turns of the three-bit counter are not seen"
+COMPARE = "Rule out offloads, then compare the ACE bits at both ends."
+COUNT = "Rule out offloads, then look at how the receiver counts the ECN field."
 MAX_STRAY_MARKS = 8
 """Marks that may differ in any flow: one turn of the three-bit counter (RFC 9768 section 3.2.2)."""
 
@@ -57,9 +61,10 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     counted = evidence.directions.select(*keys, *READ).filter(
         evidence.directions["ce_fed_back_hi"].is_not_null()
     )
-    accecn = evidence.flows.select(*keys, "vantage").filter(evidence.flows["mode"] == "accecn")
+    counts_marks = (pl.col("mode") == "accecn") | (pl.col("transport") != "tcp")
+    counting = evidence.flows.filter(counts_marks).select(*keys, "vantage", "transport")
     judged = (
-        counted.join(accecn, on=keys, maintain_order="left")
+        counted.join(counting, on=keys, maintain_order="left")
         .join(_feedback_cut(evidence), on=[*keys, "forward"], how="left")
         .with_columns(
             far=pl.col("vantage") == receiver(),
@@ -74,6 +79,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     rows = judged.filter(
         pl.col("far")
         & (pl.col("super_packets") == 0)
+        & ((pl.col("transport") == "tcp") | (pl.col("ce_fed_back_hi") > 0))
         & (
             (pl.col("ce") > pl.col("ce_fed_back_hi") + slack)
             | (pl.col("ce") + slack < pl.col("ce_fed_back_lo"))
@@ -103,7 +109,7 @@ def _finding(row: Row) -> Finding:
         Confidence.MEDIUM,
         f"{count(row['ce'], 'packet')} arrived with CE, but the receiver's feedback "
         f"reported {reported}.",
-        "Rule out offloads, then compare the ACE bits at both ends.",
+        COMPARE if row["transport"] == "tcp" else COUNT,
         **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
         measures=(

@@ -42,3 +42,13 @@ def test_skipped_where_the_snapshot_length_cut_the_options_of_the_acks():
     (skipped,) = check(replace(scene, directions=pl.concat([scene.directions, acks])))
     assert isinstance(skipped, Skipped)
     assert "snapshot length" in skipped.reason
+
+
+def test_counts_over_udp_are_compared_too_but_for_a_receiver_that_reports_none():
+    """That it reports none is L4S119."""
+    for reported, fires in ((100, True), (495, False), (0, False)):
+        scene = at("server", 500, reported, reported)
+        quic = scene.flows.with_columns(transport=pl.lit("quic"), mode=pl.lit(None, pl.String))
+        found = check(replace(scene, flows=quic))
+        assert len(found) == fires
+        assert all("ACE" not in one.action for one in found)
