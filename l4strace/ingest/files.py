@@ -19,9 +19,17 @@ LOGS_BESIDE = (
 )
 """Endings of logs that belong to a capture with the same stem."""
 HOST_BESIDE = ".host.json"
+KEYS_BESIDE = ".keys"
+BESIDE = {"log": LOGS_BESIDE, "host": (HOST_BESIDE,), "keys": (KEYS_BESIDE,)}
+"""Endings of what may lie beside a capture, by kind."""
 HEAD_BYTES = 1 << 16
 PAGE = b'<meta name="generator" content="l4strace'
 """Mark near the top of every page that l4strace writes."""
+KEYS = re.compile(
+    rb"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:QUIC_)?(?:CLIENT|SERVER|EXPORTER|EARLY)_[A-Z_0-9]{6,60}"
+    rb" [0-9a-fA-F]{64} [0-9a-fA-F]{64}"
+)
+"""First bytes of what a TLS library writes to SSLKEYLOGFILE."""
 IPERF3 = re.compile(rb'\A\s*\{\s*"start"\s*:\s*\{')
 """First bytes of the output of `iperf3 --json`."""
 
@@ -44,7 +52,7 @@ def stem(path: str) -> str:
     if path == "-":
         return "stdin"
     name = Path(path).name
-    for ending in (*COMPRESSIONS, *CAPTURES, *LOGS_BESIDE, HOST_BESIDE):
+    for ending in (*COMPRESSIONS, *CAPTURES, *LOGS_BESIDE, HOST_BESIDE, KEYS_BESIDE):
         name = name.removesuffix(ending) or name
     return name
 
@@ -58,6 +66,9 @@ class Inputs(NamedTuple):
     logs_beside: list[str]
     """Companions that nobody named: they lie beside a capture."""
     hosts_beside: list[str]
+    keys: list[str]
+    """Key logs of TLS, which open QUIC."""
+    keys_beside: list[str]
     pages: list[str]
     """Pages of l4strace itself, which `diagnose run.*` names too."""
     results: list[str]
@@ -69,21 +80,24 @@ def of_run(paths: Sequence[str], companions: bool = True) -> Inputs:
 
     Raises InputError for a path that cannot be opened.
     """
-    found: dict[str, list[str]] = {"capture": [], "log": [], "host": []}
+    found: dict[str, list[str]] = {"capture": [], "log": [], "host": [], "keys": []}
     found |= {"page": [], "results": []}
     for path in dict.fromkeys(paths):
         name = file_names.registered(path)
         found[_kind(name)].append(name)
     taken = {_place(path) for path in paths if path != "-"}
-    beside: dict[str, list[str]] = {"log": [], "host": []}
+    beside: dict[str, list[str]] = {"log": [], "host": [], "keys": []}
     for path in dict.fromkeys(paths) if companions else ():
         if file_names.shown(path) in found["capture"]:
-            for kind, endings in (("log", LOGS_BESIDE), ("host", (HOST_BESIDE,))):
+            for kind, endings in BESIDE.items():
                 new = [p for p in _beside(path, endings) if _place(p) not in taken]
                 taken |= {_place(p) for p in new}
                 beside[kind] += map(file_names.registered, new)
-    captures, logs, hosts, pages, results = found.values()
-    return Inputs(captures, logs, hosts, beside["log"], beside["host"], pages, results)
+    captures, logs, hosts, keys, pages, results = found.values()
+    logs_beside, hosts_beside, keys_beside = beside.values()
+    return Inputs(
+        captures, logs, hosts, logs_beside, hosts_beside, keys, keys_beside, pages, results
+    )
 
 
 def _place(path: str) -> Path:
@@ -108,7 +122,10 @@ def _is_file(path: str) -> bool:
 
 
 def _kind(path: str) -> str:
-    """`capture`, `host`, `log`, `page` or `results`. A pipe is a capture: it is read once."""
+    """`capture`, `host`, `keys`, `log`, `page` or `results`.
+
+    A pipe is a capture: it is read once.
+    """
     if path == "-" or Path(file_names.opened(path)).is_fifo():
         return "capture"
     start = _head(path)
@@ -116,6 +133,8 @@ def _kind(path: str) -> str:
         return "capture"
     if start.lstrip()[:1] == b"{" and (b'"l4strace-host"' in start or _is_host_name(path)):
         return "host"
+    if KEYS.match(start):
+        return "keys"
     if PAGE in start:
         return "page"
     if IPERF3.match(start):

@@ -13,12 +13,12 @@ from l4strace import console
 from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.evidence import Capture
-from l4strace.ingest import host_file, reported, tracked, translated, untrusted
+from l4strace.ingest import host_file, keys, reported, tracked, translated, untrusted
 from l4strace.ingest.digest import with_digests
 from l4strace.ingest.join import controls
 from l4strace.ingest.tracked import Progress, Tracked
 from l4strace.schema import TABLES
-from l4strace.schema.capture import STATS
+from l4strace.schema.capture import SOURCES, STATS
 from l4strace.schema.words import Stat
 
 
@@ -37,7 +37,7 @@ def load(
     """
     packets = tracked.track(paths, progress, companions, digests)
     inputs = packets.inputs
-    capture = _tables(packets)
+    capture = _with_keys(_tables(packets), packets.keys)
     hosts = [host_file.read(path) for path in inputs.hosts]
     if inputs.logs or inputs.logs_beside:
         from l4strace.ingest.join import attach
@@ -83,6 +83,29 @@ def _with_stats(capture: Capture, rows: list[dict[str, Any]]) -> Capture:
         return capture
     added = STATS.conform(pl.DataFrame(rows))
     return replace(capture, stats=pl.concat([capture.stats, added]))
+
+
+def _with_keys(capture: Capture, opened: keys.Opened) -> Capture:
+    """``capture`` with a source for each key log, and why keys opened nothing."""
+    first = capture.sources.height
+    rows = [
+        {
+            "source": first + number,
+            "path": log.path,
+            "kind": "keys",
+            "compression": log.compression,
+            "records": log.secrets,
+            "bytes": log.bytes_read,
+            "complete": log.error is None,
+        }
+        for number, log in enumerate(opened.logs)
+    ]
+    if rows:
+        sources = pl.concat([capture.sources, SOURCES.conform(pl.DataFrame(rows))])
+        capture = replace(capture, sources=sources)
+    for row in opened.stats:
+        console.note(f"{capture.sources['path'][row['source']]}: {row['detail']}")
+    return _with_stats(capture, opened.stats)
 
 
 def _tables(packets: Tracked) -> Capture:

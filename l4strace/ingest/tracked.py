@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from l4strace import console, resources
 from l4strace.core import _native
 from l4strace.errors import InputError
-from l4strace.ingest import digest, file_names, files
+from l4strace.ingest import digest, file_names, files, keys
 
 Progress = Callable[[int, int], None]
 """Called with bytes done and bytes in all (0: not known)."""
@@ -20,6 +20,8 @@ class Tracked(NamedTuple):
     inputs: files.Inputs
     tables: Mapping[str, Any]
     """sources, flows, directions, rounds, paths and stats as Arrow; empty without a capture."""
+    keys: keys.Opened
+    """What the keys among them decrypt."""
     digests: Mapping[str, str | None]
     """SHA-256 by path, of captures whose checksum was computed while they were tracked."""
 
@@ -39,14 +41,15 @@ def track(
     inputs = files.of_run(paths, companions)
     _see_to_rest(inputs)
     if not inputs.captures:
-        return Tracked(inputs, {}, {})
+        return Tracked(inputs, {}, keys.opened(inputs), {})
+    decrypted = keys.opened(inputs)
     opened = [file_names.opened(path) for path in inputs.captures]
     try:
         with digest.beside(inputs.captures if digests else ()) as known:
-            tables = _native.track(opened, progress, resources.most_threads())
+            tables = _native.track(opened, progress, resources.most_threads(), decrypted.dissected)
     except InputError as error:
         raise InputError(file_names.readable(str(error)), error.hint) from error
-    return Tracked(inputs, tables, known)
+    return Tracked(inputs, tables, decrypted, known)
 
 
 def _see_to_rest(inputs: files.Inputs) -> None:
@@ -55,6 +58,9 @@ def _see_to_rest(inputs: files.Inputs) -> None:
         for path in inputs.results:
             console.note(f"{path}: results of iperf3, left out: `l4strace sweep` reads them.")
         return
+    if inputs.keys:
+        why = f"{inputs.keys[0]}: keys, and no packets"
+        raise InputError(why, "Name the capture that they open.")
     if inputs.results:
         why, hint = "holds results of iperf3 and no packets", "`l4strace sweep` reads them."
         raise InputError(f"{inputs.results[0]}: {why}", f"Name a capture. {hint}")

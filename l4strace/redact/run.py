@@ -84,6 +84,12 @@ def redact(
         done.append(_copied(path, make, folder, path in unnamed))
         if progress is not None:
             progress(len(done), len(work))
+    opens = "keys open what a capture holds; a copy has no payload that they open"
+    # Companions too: who shares the folder of the originals is to know.
+    done += [
+        Copy(path, copy_name(path), left_out=opens, beside=path in inputs.keys_beside)
+        for path in (*inputs.keys, *inputs.keys_beside)
+    ]
     page = "a page of l4strace: make one from the copies"
     rates = "results of iperf3 name hosts, and no rule reads them"
     done += [Copy(path, copy_name(path), left_out=rates) for path in inputs.results]

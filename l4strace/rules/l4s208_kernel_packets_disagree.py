@@ -15,8 +15,8 @@ Evidence
 --------
 `kernel.delivered_ce` and `snd_cwnd`, and those of `udp_kernel`; `rounds.ce_lo`, `ce_hi`,
 `inflight_max_packets` and `limited_by`; `directions.ce_fed_back_lo` (which directions have
-counters). QUIC encrypts its feedback: a qlog is not compared. The window of media (SCReAM) is not
-either, as it may be exceeded by design.
+counters). QUIC encrypts its feedback: a qlog is compared where keys open it. The window of media
+(SCReAM) is not compared, as it may be exceeded by design.
 
 When it is wrong
 ----------------

@@ -18,7 +18,7 @@ SOURCES = Table(
     (
         SOURCE,
         Column("path", STR, "", "Path of the input as given; `-` for standard input."),
-        Column("kind", STR, "", "Kind of input: `pcap`, `pcapng`, `kernel-log`, `tcp-probe`, `kprobe-events`, `bpftrace`, `ss`, `flent`, `siftr`, `qlog`, `udp-prague`, `scream` or `host`."),
+        Column("kind", STR, "", "Kind of input: `pcap`, `pcapng`, `kernel-log`, `tcp-probe`, `kprobe-events`, `bpftrace`, `ss`, `flent`, `siftr`, `qlog`, `udp-prague`, `scream`, `keys` or `host`."),
         Column("compression", STR, "", "Compression of the input: `gz`, `xz` or `zst`; null when it is not compressed."),
         Column("link_types", STR, "", "Link types of all interfaces, comma-separated, as libpcap names them."),
         Column("snaplen", U32, "byte", "Largest snapshot length of the capture's interfaces; null when unlimited, and for logs."),
@@ -139,6 +139,8 @@ DIRECTIONS = Table(
         Column("ce_fed_back_naive", U64, "", "CE packets by the plain sum of ACE steps modulo 8 over all ACKs, for comparison with the bounds."),
         Column("reported_packets", U64, "", "Packets of this direction that feedback over UDP reports as arrived; null for TCP and where no feedback is read."),
         Column("reported_lost", U64, "", "Packets of this direction that feedback over UDP reports as lost, less those that it reported later as arrived; null for TCP and where no feedback is read."),
+        Column("reported_ect0", U64, "", "Packets of the connection that QUIC's last acknowledgement counts as arrived with ECT(0); null without counts, and where no keys are given."),
+        Column("reported_ect1", U64, "", "Packets of the connection that QUIC's last acknowledgement counts as arrived with ECT(1); null without counts, and where no keys are given."),
         Column("reports", U64, "", "Feedback messages over UDP about this direction; null for TCP and where no feedback is read."),
         Column("reports_hidden", U64, "", "Feedback messages of which only times and sizes are in clear (SRTCP); null for TCP and where no feedback is read."),
         Column("report_interval_us", F64, "us", "Mean time between feedback messages; null for TCP and where fewer than two are read."),
@@ -184,7 +186,7 @@ DIRECTIONS = Table(
         Column("sender_host", U32, "", "Over UDP, number of the host that sends: directions of one input with one number come from one link-layer address, and no router lowered their TTL. Null where the capture does not show this."),
         Column("pairs_by_gap", pl.List(U32), "", "Over UDP, pairs of ECT or CE packets that follow each other, from the first CE on: those closer than 1 us, 2 us, 4 us and so on, each without those before; the last from 2 s on. Null without CE."),
         Column("turns_by_gap", pl.List(U32), "", "Pairs of `pairs_by_gap` of which one packet alone is CE."),
-        Column("from_start", BOOL, "", "Whether the capture holds the first packet of UDP Prague, whose numbers begin at 1; null for others: a handshake shows the start of TCP."),
+        Column("from_start", BOOL, "", "Whether the capture holds the first packet of UDP Prague, whose numbers begin at 1, or the handshake of QUIC whose keys are given; null for others: a handshake shows the start of TCP."),
     ),
 )
 

@@ -98,6 +98,7 @@ class Stat:
     KERNEL_LOG_NOT_JOINED = "kernel_log_not_joined"
     SOCKETS_NOT_CAPTURED = "sockets_not_captured"
     COMPANION_UNREAD = "companion_unread"
+    KEYS_UNUSED = "keys_unused"
 
 
 STATS = frozenset(value for name, value in vars(Stat).items() if name.isupper())

@@ -2,6 +2,7 @@
 
 import re
 import stat
+import struct
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -254,3 +255,19 @@ def test_names_of_kernels() -> None:
     assert words.release("6.18.0-rc3-acme-corp+") == "6.18.0-rc3"
     assert words.release("acme") == "unknown"
     assert words.release("10.0.3.2") == "unknown"
+
+
+def test_keys_are_left_out_and_secrets_in_a_capture_removed(tmp_path: Path, fixtures: Path) -> None:
+    log = fixtures / "user-space" / "qk-a.keys"
+    secrets = log.read_bytes()
+    body = struct.pack("<II", 0x544C534B, len(secrets)) + secrets
+    (capture := tmp_path / "run.pcapng").write_bytes(
+        files.section() + files.block(10, body) + files.interface() + files.enhanced(b"\0" * 60, 1)
+    )
+    (tmp_path / "run.keys").write_bytes(secrets)
+    copies = redact([str(capture), str(log)], Folder(str(tmp_path / "shared")), MASK)
+    left_out = {copy.name: copy.beside for copy in copies if copy.left_out}
+    assert left_out == {"qk-a.keys": False, "run.keys": True}
+    assert [path.name for path in (tmp_path / "shared").iterdir()] == ["run.pcapng"]
+    shared = (tmp_path / "shared" / "run.pcapng").read_bytes()
+    assert not any(word in shared for word in secrets.split())

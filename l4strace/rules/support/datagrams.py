@@ -1,8 +1,9 @@
 """What flows over UDP carry: counted to the packet, and how far it is judged.
 
 Codepoints, sizes and times stand in clear in every packet. Losses, RTT and marks that arrived are
-in feedback that QUIC and SRTCP encrypt; where that of UDP Prague and of RTP (RFC 8888) is read,
-rules judge the flow as one of TCP, apart from its response: its law is another.
+in feedback that QUIC and SRTCP encrypt; where that of UDP Prague and of RTP (RFC 8888) is read, or
+keys open that of QUIC, rules judge the flow as one of TCP, apart from its response: its law is
+another.
 """
 
 import polars as pl
@@ -193,7 +194,10 @@ def _why(capture: Capture, known: pl.DataFrame) -> str:
     what = "RTT" if followed else "Loss, RTT, queue"
     quic = unread.filter(transport="quic")
     if quic.height and quic.join(capture.udp_kernel, on="flow", how="semi").is_empty():
-        more += " A qlog of the sender would show RTT and window."
+        more += (
+            " The keys of the connection (SSLKEYLOGFILE) would show RTT, losses and marks, a qlog "
+            "of the sender the window too."
+        )
     other = f" Of {_transports(read)}, how much it reduces at marks is not: {UNKNOWN_LAW}." * bool(
         read.height
     )

@@ -81,6 +81,8 @@ def _tried(row: Row) -> Tried | None:
     return Tried(row, ect[0][0], sum(packets for _, packets in ect))
 
 
+UNCOUNTED = {"unknown": "uncounted", "intact": "unreported"}
+"""What acknowledgements without counts add to what became of the packets."""
 BECAME = {
     "cleared": ("ect1_to_not_ect", "ect0_to_not_ect"),
     "changed": ("ect1_to_ect0", "ect0_to_ect1"),
@@ -92,7 +94,8 @@ BECAME = {
 
 def became(evidence: Evidence, tried: Tried) -> str:
     """A key of BECAME, as both ends show the packets with ECT; `marked` if it was every one of
-    them; without the other capture `reported` if the receiver said so in clear, else `unknown`."""
+    them; without the other capture `reported` if the receiver said so in clear, else `unknown`.
+    Acknowledgements that keys open add that they count none (see UNCOUNTED)."""
     row = tried.row
     paths = one_way.end_to_end(evidence).filter(flow=row["flow"], forward=row["forward"])
     counts = paths.select(
@@ -101,7 +104,17 @@ def became(evidence: Evidence, tried: Tried) -> str:
     if counts["cleared"] or counts["changed"]:
         return "cleared" if counts["cleared"] >= counts["changed"] else "changed"
     seen = next((name for name in ("intact", "marked") if counts[name]), "unknown")
-    return "reported" if seen == "unknown" and row["l4s_error_ns"] is not None else seen
+    if seen == "unknown" and row["l4s_error_ns"] is not None:
+        return "reported"
+    return UNCOUNTED.get(seen, seen) if _counts_none(row) else seen
+
+
+def _counts_none(row: Row) -> bool:
+    """Whether acknowledgements of QUIC are read, and count no packet with ECT or CE."""
+    read = row["transport"] == "quic" and row["reported_packets"]
+    return bool(read) and not (
+        row["reported_ect0"] or row["reported_ect1"] or row["ce_fed_back_best"]
+    )
 
 
 def confidence(became: str) -> Confidence:

@@ -42,7 +42,8 @@ def test_one_flow_is_named_with_its_marks() -> None:
         "1 flow over UDP (QUIC): 100 packets, 90 % ECT(1) and 10 % CE. "
         "Loss, RTT, queue and response to marks are not judged: QUIC encrypts its feedback. "
         "A second capture, at the other end, would show losses and path changes. "
-        "A qlog of the sender would show RTT and window."
+        "The keys of the connection (SSLKEYLOGFILE) would show RTT, losses and marks, "
+        "a qlog of the sender the window too."
     )
 
 
@@ -137,9 +138,11 @@ def test_a_path_that_erases_every_ect1_makes_it_a_no() -> None:
     erased = {"paths": path(0, ect1_to_not_ect=90)}
     found = judged(over_udp(flow(0, "quic", ect1=90), **erased))
     assert found.sentence == "No: flow 0 (QUIC) sends ECT(1), but the path erases it (L4S104)."
-    assert found.unjudged.endswith(" RTT and response to marks are not judged: "
-                                   "QUIC encrypts its feedback. "
-                                   "A qlog of the sender would show RTT and window.")  # fmt: skip
+    assert found.unjudged.endswith(
+        " RTT and response to marks are not judged: QUIC encrypts its feedback. "
+        "The keys of the connection (SSLKEYLOGFILE) would show RTT, losses and marks, "
+        "a qlog of the sender the window too."
+    )
     two = judged(over_udp(flow(0, "quic", ect1=90), flow(1, "rtp", ect1=50), **erased))
     assert two.answer == "partly"
     assert "; the path erases ECT(1) of 1 flow (L4S104); which queue they meet" in two.sentence

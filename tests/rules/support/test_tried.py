@@ -29,3 +29,17 @@ def test_a_path_that_clears_more_than_it_swaps_clears() -> None:
     paths = path(ect1_to_not_ect=6, ect1_to_ect0=4)
     assert tried.became(sent([1, 10, 0, 300], paths=paths), one) == "cleared"
     assert tried.became(sent([1, 10, 0, 300]), one) == "unknown"
+
+
+def test_acknowledgements_without_counts_add_that_to_what_became_of_the_packets() -> None:
+    (one,) = tried.given_up(sent([2, 10, 0, 300]))
+    arrived = path(ect0_to_ect0=10)
+    for change, alone, both in (
+        ({"reported_packets": 300}, "uncounted", "unreported"),
+        ({"reported_packets": 300, "reported_ect0": 10}, "unknown", "intact"),
+        ({"reported_packets": 300, "ce_fed_back_best": 10}, "unknown", "intact"),
+        ({}, "unknown", "intact"),
+    ):
+        read = one._replace(row=one.row | change)
+        assert tried.became(sent([2, 10, 0, 300]), read) == alone
+        assert tried.became(sent([2, 10, 0, 300], paths=arrived), read) == both
