@@ -145,7 +145,8 @@ class Rule(NamedTuple):
 
 
 class VerdictLines(NamedTuple):
-    """The three questions that each verdict answers, one sentence each."""
+    """The three questions that each verdict answers, one sentence each; empty what only packets
+    show, where there are none."""
 
     limits: str
     """What limits the traffic."""
@@ -159,11 +160,12 @@ class VerdictLines(NamedTuple):
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
         """Each answer under its label, in the order in which they are shown."""
-        return (
+        answers = (
             ("Bottleneck", self.limits),
             ("Sharing", self.sharing),
             ("Fallback", self.fallback),
         )
+        return tuple((label, text) for label, text in answers if text)
 
 
 class Status(NamedTuple):

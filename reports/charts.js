@@ -4,6 +4,7 @@
 let figures = {}; // by name, unpacked before anything else
 const colours = JSON.parse(document.getElementById("colours").textContent);
 const PRINT_WIDTH = 690; // CSS pixels between the margins of A4
+const LEGEND_ROW = 26; // CSS pixels above a chart that its height allows for
 const fontFamily = getComputedStyle(document.body).fontFamily;
 
 const plots = () => [...document.querySelectorAll(".plot")];
@@ -36,10 +37,19 @@ function draw(plot) {
   const { data, layout } = themed(plot.dataset.figure);
   layout.autosize = true;
   layout.width = printing ? PRINT_WIDTH : undefined;
+  const large = plot.closest(".large");
+  plot.dataset.height ??= plot.style.height;
+  if (!large) plot.style.height = plot.dataset.height;
   layout.height = plot.clientHeight;
   if (isTimeline(plot) && timeWindow) layout.xaxis.range = [...timeWindow];
   const fresh = !drawn(plot);
   Plotly.react(plot, data, layout, { displayModeBar: false, responsive: true, doubleClick: "reset" });
+  const more = (plot.querySelector(".legend")?.getBBox().height ?? 0) - LEGEND_ROW;
+  if (more > 0 && !large) {
+    // Rows of names take no room from the curves.
+    plot.style.height = `${layout.height + more}px`;
+    Plotly.relayout(plot, { height: layout.height + more });
+  }
   if (!fresh) return;
   control(plot);
   fitting.observe(plot);

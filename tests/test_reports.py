@@ -115,7 +115,7 @@ def test_a_policer_is_named_with_its_rate_and_its_burst() -> None:
     """Simulated: 2 Mbit/s of frames and 40 kB at once, on a path of 20 Mbit/s."""
     found = {one.rule: one.message for one in analysis("policer-snd").findings}
     assert found["L4S401"].startswith(
-        "Bottleneck: policer. 50 packets retransmitted after the start at 1 ms"
+        "Policer at the bottleneck. 50 packets retransmitted after the start at 1 ms"
     )
     assert "between groups of drops passes one rate (1.92 Mbit/s, " in found["L4S401"]
     assert found["L4S410"].startswith(

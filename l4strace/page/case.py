@@ -33,6 +33,9 @@ FEW_BYTES = 14_600
 """Up to which a smaller direction has no charts, whatever is found of it: an initial window of 10
 segments (RFC 6928) is sent in one round trip."""
 
+WHOLE_RUN_SHARE = 0.95
+"""Part of the run from which a stretch is no news: shading it would shade the whole chart."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -55,6 +58,14 @@ class Case:
     def axis(self) -> TimeAxis:
         """The shared time axis."""
         return axis_of(self.evidence)
+
+    def stretch(self, finding: Finding) -> tuple[float, float] | None:
+        """When ``finding`` holds, on that axis; null where it holds for the run."""
+        if finding.span_ns is None:
+            return None
+        start, end = map(self.axis.seconds, finding.span_ns)
+        start, end = max(start, 0.0), min(end, self.axis.length)
+        return (start, end) if end - start < WHOLE_RUN_SHARE * self.axis.length else None
 
     @cached_property
     def inputs(self) -> dict[int, str]:

@@ -91,7 +91,7 @@ def _finding(row: Row) -> Finding:
         frames=(row["burst_tail_frame"],),
         measures=(
             Measure("CE on third and later packets", row["burst_tails_marked"], "packet"),
-            Measure("CE in all", row["marks"], "packet"),
+            Measure("CE in all, packets at both ends", row["marks"], "packet"),
         ),
     )
 

@@ -61,8 +61,6 @@ from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording.measures import OF_ROUNDS, ONE_WAY
 from l4strace.wording.quantities import marking_delay, quantity
 
-NAMES = BOTTLENECKS
-
 LIMITS = {
     kind: f"{label[0].upper()}{label[1:]} at the bottleneck"
     for kind, label in BOTTLENECKS.items()
@@ -149,12 +147,13 @@ def _changing(evidence: Evidence) -> pl.DataFrame:
 
 
 def _finding(row: Row, signs: list[Row]) -> Finding:
+    headline = LIMITS[row["kind"]]
     return Finding(
         Severity.INFO,
         confidence(row["confidence"]),
-        f"Bottleneck: {NAMES[row['kind']]}. {row['reason']}",
+        f"{headline}. {row['reason']}",
         **direction_of(row),
-        headline=LIMITS.get(row["kind"], ""),
+        headline=headline,
         variant=row["kind"],
         measures=(*map(_sign, signs), *_measures(row, [sign["value"] for sign in signs])),
     )

@@ -109,8 +109,10 @@ def _more(row: Row) -> str:
     if row["alike"] == row["spikes"]:
         return ""
     unknown = " of unknown cause" if row["cause"] == "unknown" else " with this cause"
-    among = "It is" if row["spikes"] == 1 else "One is"
-    return f" {among} the highest of {row['alike']:,} spikes{unknown}."
+    all_of_them = f"{row['alike']:,} spikes{unknown}"
+    if row["spikes"] == 1:
+        return f" It is the highest of {all_of_them}."
+    return f" The highest of all {all_of_them} is among them."
 
 
 def _cause(evidence: Evidence, row: Row) -> str:

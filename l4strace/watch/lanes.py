@@ -26,6 +26,8 @@ class Lane:
     name: str
     ends: Ends
     mode: str = "unknown"
+    """What was negotiated, as it is shown."""
+    accecn: bool = False
     cc: str = ""
     mix: dict[str, int] = field(default_factory=dict)
     """Data packets by codepoint since the last update."""
@@ -50,7 +52,7 @@ class Lane:
         """The kernel names Prague; or names nothing, and the flow sends ECT(1) with AccECN."""
         if self.cc:
             return self.cc.startswith("prague")
-        return self.mode == "accecn" and self.mix.get("ect1", 0) > self.mix.get("ect0", 0)
+        return self.accecn and self.mix.get("ect1", 0) > self.mix.get("ect0", 0)
 
     @property
     def zone(self) -> str:
@@ -84,6 +86,7 @@ class Lanes:
             lane = self._lanes.get(key) or _new_lane(flows[row["flow"]], row["forward"])
             self._lanes[key] = lane
             lane.mode = negotiated(flows[row["flow"]])
+            lane.accecn = flows[row["flow"]]["mode"] == "accecn"
             _count(lane, row, seconds)
             _rounds(lane, rounds.get(key))
             self._add_kernel(lane)

@@ -28,9 +28,9 @@ def headlined(finding: Finding, rule: Rule) -> Finding:
 
 def below(headline: str, message: str) -> str:
     """``message`` under ``headline``: without an opening or an end in the same words."""
-    start, end = f"{headline}: ", f": {within(headline)}."
-    if message.startswith(start):
-        rest = message.removeprefix(start)
+    end = f": {within(headline)}."
+    if message.startswith((f"{headline}: ", f"{headline}. ")):
+        rest = message[len(headline) + 2 :]
         return rest[:1].upper() + rest[1:]
     return message.removesuffix(end) + "." if message.endswith(end) else message
 

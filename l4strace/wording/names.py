@@ -59,7 +59,8 @@ def negotiated(flow: dict[str, Any]) -> str:
     """What TCP negotiated; the transport of a flow over UDP, where nothing shows that."""
     transport = flow["transport"]
     if transport is None or transport == "tcp":
-        return str(flow["mode"] or "unknown")
+        mode = flow["mode"] or "unknown"
+        return "AccECN" if mode == "accecn" else str(mode)
     return TRANSPORTS[transport]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,23 @@ def test_a_chart_fits_a_window_in_the_frame_that_shows_it(
     browser.size(360)
     window, shown = browser.evaluate("window.fitted")
     assert shown <= window == 360
+    browser.size(1280)
+
+
+def test_names_in_rows_take_no_room_from_the_curves(browser: chromium.Chromium, page: Path) -> None:
+    """At 360 px four names stood above 60 px of curves."""
+    heights = (
+        "JSON.stringify([...document.querySelectorAll('.js-plotly-plot')].map(plot =>"
+        " [plot.dataset.figure, plot.querySelector('.plotbg, .nsewdrag').getBBox().height]))"
+    )
+    browser.size(1280)
+    browser.load(page)
+    wide = dict(json.loads(browser.evaluate(heights)))
+    browser.size(360)
+    browser.load(page)
+    narrow = dict(json.loads(browser.evaluate(heights)))
+    assert len(wide) > 10
+    assert [name for name in wide if narrow[name] < 0.9 * wide[name]] == []
     browser.size(1280)
 
 

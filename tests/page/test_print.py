@@ -18,6 +18,8 @@ from tests.support.places import FIXTURES
 
 FULL = 0.5
 """Part of a page's height that its text and charts reach, at least."""
+FIRST_FULL = 0.85
+"""Of the first page: findings follow the verdict, though their first card does not fit."""
 DOTS_AN_INCH = 20
 
 
@@ -43,8 +45,16 @@ def test_each_head_of_a_table_has_a_scope_and_is_one(html: str) -> None:
 
 
 @pytest.mark.needs("pdftotext")
-def test_each_page_with_evidence_packets_has_their_head(pdf: Path) -> None:
-    made = subprocess.run(["pdftotext", "-layout", str(pdf), "-"], check=True, capture_output=True)
+def test_each_page_with_evidence_packets_has_their_head(
+    browser: chromium.Chromium, html: str, tmp_path: Path
+) -> None:
+    """On pages too short for the table."""
+    assert "size: A4" in html
+    (tmp_path / "run.html").write_text(html.replace("size: A4", "size: 210mm 160mm"), "utf-8")
+    browser.load(tmp_path / "run.html")
+    browser.print(tmp_path / "run.pdf")
+    command = ["pdftotext", "-layout", str(tmp_path / "run.pdf"), "-"]
+    made = subprocess.run(command, check=True, capture_output=True)
     pages = made.stdout.decode().split("\f")
     with_rows = [page for page in pages if re.search(r"reports \d+ more CE packet", page)]
     assert len(with_rows) > 1
@@ -86,6 +96,7 @@ def test_no_page_but_the_last_is_half_empty(pdf: Path) -> None:
     pages = sorted(pdf.parent.glob("run-*.pgm"))
     assert len(pages) > 5
     assert [page.name for page in pages[:-1] if reached(page) < FULL] == []
+    assert reached(pages[0]) > FIRST_FULL
 
 
 def reached(page: Path) -> float:

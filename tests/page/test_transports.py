@@ -9,6 +9,7 @@ from l4strace.evidence import Evidence
 from l4strace.model import Analysis
 from l4strace.page.case import Case
 from l4strace.page.sections import detector, flows, timelines, traffic, verdict
+from l4strace.page.sections.verdict import glance
 from l4strace.page.transports import drawn
 from l4strace.wording.amounts import NONE
 from tests.support.datagrams import over_udp
@@ -72,8 +73,11 @@ def test_without_feedback_rates_are_what_was_sent(quic: Case) -> None:
     assert largest.delivered_bytes == largest.totals["payload_bytes"]
     assert flow.charts[0].title == "Sending rate"
     (seen,) = verdict.build(quic).charts
-    assert (seen.title, len(seen.spec["data"])) == ("Sending rate", 1)
-    assert seen.caption.startswith("Sent payload per second")
+    assert (seen.title, len(seen.spec["data"])) == ("CE marks per round", 1), "bursts are marked"
+    carried = glance.chart(quic)
+    assert carried is not None
+    assert (carried.title, len(carried.spec["data"])) == ("Sending rate", 1)
+    assert carried.caption.startswith("Sent payload per second")
 
 
 def test_the_opening_of_udp_alone_counts_it() -> None:

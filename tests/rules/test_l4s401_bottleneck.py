@@ -18,7 +18,7 @@ def scene(kind: str, **columns: object):
 def test_fires_for_each_class_that_can_be_told() -> None:
     (found,) = check(scene("l4s", reason="Marks set in at 0.40 ms."))
     assert (found.severity, found.confidence) == (Severity.INFO, Confidence.HIGH)
-    assert found.message == "Bottleneck: L4S AQM. Marks set in at 0.40 ms."
+    assert found.message == "L4S AQM at the bottleneck. Marks set in at 0.40 ms."
 
 
 def test_fires_with_no_number_below_what_the_capture_shows() -> None:

@@ -55,7 +55,8 @@ def test_lanes_show_codepoints_and_marks(tmp_path: Path, fixtures: Path) -> None
     lanes = Lanes(KernelTail(tmp_path / "none"))
     lanes.update(_native.Follower(str(path)).poll(), 1.0)
     (lane,) = lanes.busy()
-    assert lane.mode == "accecn"
+    assert lane.mode == "AccECN"
+    assert lane.may_be_prague
     assert lane.mix["ect1"] > 0
     assert lane.ce_share is not None
     assert 0 < lane.ce_share < 1

@@ -104,4 +104,5 @@ def test_below_a_headline_its_words_stand_no_second_time():
     headline = "The path bleaches ECN"
     assert below(headline, "The path bleaches ECN: 3 of 4 arrived.") == "3 of 4 arrived."
     assert below(headline, "3 of 4 arrived: the path bleaches ECN.") == "3 of 4 arrived."
+    assert below(headline, "The path bleaches ECN. 3 of 4 arrived.") == "3 of 4 arrived."
     assert below(headline, "3 of 4: lost.") == "3 of 4: lost."

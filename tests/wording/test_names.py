@@ -17,6 +17,13 @@ def test_a_direction_goes_from_its_sender_to_its_receiver():
     assert names.direction_name(ROW, forward=False) == "[2001:db8::1]:? > 10.0.0.1:40001"
 
 
+def test_accecn_is_written_in_tables_as_in_sentences():
+    modes = {"accecn": "AccECN", "classic": "classic", None: "unknown"}
+    for mode, name in modes.items():
+        assert names.negotiated({"transport": "tcp", "mode": mode}) == name
+    assert names.negotiated({"transport": "quic", "mode": None}) == "QUIC"
+
+
 def test_file_names_keep_their_folder_only_where_they_need_it():
     assert names.short_names(["a/x.pcap", "b/x.pcap", "b/y.pcap"]) == [
         "a/x.pcap", "b/x.pcap", "y.pcap"

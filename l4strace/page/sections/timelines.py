@@ -18,8 +18,6 @@ TITLE = "Timelines"
 
 MAX_SHADES = 5
 """Findings that shade each chart, the worst first: more would hide the curves."""
-WHOLE_RUN_SHARE = 0.95
-"""Part of the run from which a stretch is no news: shading it would shade the whole chart."""
 
 
 class Timeline(NamedTuple):
@@ -63,10 +61,10 @@ def build(case: Case) -> TimelinesSection:
 def _timeline(case: Case, direction: Direction) -> Timeline:
     found = (chart_of(module, direction) for module in TIMELINES)
     charts = [chart for chart in found if chart is not None]
-    for row, finding in enumerate(_shaded(case, direction)):
+    for row, (finding, span) in enumerate(_shaded(case, direction)):
         stroke = SEVERITIES[finding.severity.name.lower()]
         for chart in charts:
-            shade(chart.spec["layout"], _seconds(case, finding), finding.rule, stroke, row)
+            shade(chart.spec["layout"], span, finding.rule, stroke, row)
     return Timeline(
         direction.key,
         direction.flow,
@@ -76,27 +74,16 @@ def _timeline(case: Case, direction: Direction) -> Timeline:
     )
 
 
-def _shaded(case: Case, direction: Direction) -> list[Finding]:
+def _shaded(case: Case, direction: Direction) -> list[tuple[Finding, tuple[float, float]]]:
     """Findings about a part of the run, and about this direction or all of them."""
     return [
-        finding
+        (finding, span)
         for finding in case.analysis.findings
         if finding.severity > Severity.INFO
         and finding.flow in (None, direction.flow)
         and finding.forward in (None, direction.forward)
-        and finding.span_ns is not None
-        and _width(_seconds(case, finding)) < WHOLE_RUN_SHARE * case.axis.length
+        and (span := case.stretch(finding)) is not None
     ][:MAX_SHADES]
-
-
-def _seconds(case: Case, finding: Finding) -> tuple[float, float]:
-    """When the finding holds, on the axis of the charts."""
-    start, end = finding.span_ns or (case.axis.origin_ns, case.axis.end_ns)
-    return max(case.axis.seconds(start), 0.0), min(case.axis.seconds(end), case.axis.length)
-
-
-def _width(span: tuple[float, float]) -> float:
-    return span[1] - span[0]
 
 
 def _about(case: Case, direction: Direction) -> str:

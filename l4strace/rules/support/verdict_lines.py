@@ -33,11 +33,17 @@ NAMED = 3
 
 
 def verdict_lines(evidence: Evidence) -> VerdictLines | None:
-    """The three lines; null without a flow whose feedback or bottleneck is known."""
-    if evidence.directions.is_empty() and evidence.bottlenecks.is_empty():
+    """The three lines; null without a flow whose feedback or bottleneck is known.
+
+    Of a kernel log alone it is the line on the fallback, where the log holds Prague's score.
+    """
+    alone = evidence.directions.is_empty() and evidence.bottlenecks.is_empty()
+    if alone and evidence.kernel["classic_ecn"].is_null().all():
         return None
-    starves = evidence.coexistence["starved_since_ns"].is_not_null().any()
     fallback = _sentence(fallback_line(evidence, _flows))
+    if alone:
+        return VerdictLines("", "", fallback)
+    starves = evidence.coexistence["starved_since_ns"].is_not_null().any()
     # What both ends show of QUIC says where its marks begin, though no feedback is read.
     seen = traffic(evidence) if evidence.directions.is_empty() else evidence
     return VerdictLines(_limits(seen), _sharing(seen), fallback, starves)

@@ -15,6 +15,8 @@ from l4strace.page.build import build
 from l4strace.page.case import Case
 from l4strace.page.fill import fill
 from l4strace.page.sections import findings, verdict
+from l4strace.page.sections.verdict import glance
+from l4strace.rules import RULES
 from l4strace.wording.amounts import typeset
 from tests.support import synthetic
 from tests.support.places import FIXTURES
@@ -98,6 +100,21 @@ def test_flows_are_shown_against_each_other_at_a_glance(case: Case) -> None:
     (chart,) = verdict.build(Case(one, case.analysis)).charts
     assert chart.title == "Goodput"
     assert len(chart.spec["data"]) == 1
+
+
+def test_the_chart_at_a_glance_is_of_what_the_headline_says(case: Case) -> None:
+    """`Queue delay spiked` stood beside goodput."""
+    assert set(glance.SHOWS) <= {rule.code for rule in RULES}
+    axis = case.axis
+    span = (axis.origin_ns, axis.origin_ns + round(axis.length * 1e9 / 4))
+    worst = dataclasses.replace(case.analysis.findings[0], rule="L4S503", span_ns=span)
+    (chart,) = verdict.build(Case(case.evidence, Analysis((worst,)))).charts
+    assert (chart.key, chart.title) == ("sharing", "Queue delay, flow 0")
+    assert [shape["x1"] for shape in chart.spec["layout"]["shapes"]] == [axis.length / 4]
+    whole = dataclasses.replace(worst, rule="L4S405", span_ns=None)
+    (chart,) = verdict.build(Case(case.evidence, Analysis((whole,)))).charts
+    assert chart.title == "Round-trip time, flow 0"
+    assert "shapes" not in chart.spec["layout"]
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 
 import polars as pl
 
+from l4strace import pipeline
 from l4strace.evidence import Evidence
 from l4strace.model import VerdictLines
 from l4strace.rules.support.verdict_lines import verdict_lines
 from tests.support.datagrams import over_udp
 from tests.support.frames import MS, evidence, frame, stack
+from tests.support.places import FIXTURES
 from tests.support.scenes import DIRECTIONS, bottleneck, starving, two_flows
 
 
@@ -18,6 +20,15 @@ def lines(seen: Evidence) -> VerdictLines:
 
 def test_no_packets_no_frame() -> None:
     assert verdict_lines(evidence()) is None
+
+
+def test_a_log_alone_has_the_line_on_the_fallback() -> None:
+    """Prague's score was in the log, and the verdict was silent on it."""
+    log = pipeline.read([str(FIXTURES / "bpf-prague/codel.kernel.ndjson.zst")])
+    shown = lines(pipeline.derive(log))
+    ((label, text),) = shown.lines
+    assert label == "Fallback"
+    assert text == "Not certain: active behind a classic AQM, as it should be (flow 0)."
 
 
 def test_each_kind_of_bottleneck_names_its_flows() -> None:

@@ -64,7 +64,7 @@ def build(case: Case) -> VerdictSection:
     ids = shown_ids(case.analysis.findings)
     place = case.analysis.findings.index(finding) if finding is not None else -1
     frame = opening.frame.lines if opening.frame else ()
-    seen = glance.chart(case)
+    seen = glance.chart(case, finding)
     return VerdictSection(
         headline=typeset(opening.headline),
         paragraph=typeset(below(opening.headline, opening.paragraph)),

@@ -1,15 +1,19 @@
-"""The one chart beside the verdict: the goodput of the flows that matter, in one picture."""
+"""The one chart beside the verdict: what its headline is about, else the goodput of the flows that
+matter, in one picture."""
 
 from __future__ import annotations
 
+from types import ModuleType
+
+from l4strace.model import Finding
 from l4strace.page.case import CHARTED_SHARE, Case
 from l4strace.page.chart import Chart, chart_of
 from l4strace.page.direction import Direction
-from l4strace.page.drawing.layout import timeline
-from l4strace.page.drawing.palette import FLOWS
+from l4strace.page.drawing.layout import shade, timeline
+from l4strace.page.drawing.palette import FLOWS, SEVERITIES
 from l4strace.page.drawing.series import line, points
 from l4strace.page.drawing.smooth import interval_of, per_interval
-from l4strace.page.figures import TIMELINES, goodput
+from l4strace.page.figures import TIMELINES, goodput, marks, queue, rtt, window
 from l4strace.wording.amounts import bit_rate, duration
 
 NAME = "sharing"
@@ -22,11 +26,41 @@ INTERVALS = 120
 """Points of each line: shares show best over intervals of some round trips."""
 
 
-def chart(case: Case) -> Chart | None:
-    """One line per charted direction that carries a share worth a line.
+SHOWS: dict[str, ModuleType] = {
+    **dict.fromkeys(("L4S119", "L4S211", "L4S403", "L4S409"), marks),
+    **dict.fromkeys(("L4S202", "L4S203", "L4S204", "L4S205"), window),
+    **dict.fromkeys(("L4S402", "L4S404", "L4S411", "L4S503"), queue),
+    **dict.fromkeys(("L4S405", "L4S406"), rtt),
+}
+"""The figure of what a rule's headlines are about, where that is not how much the flows carry."""
+
+
+def chart(case: Case, finding: Finding | None = None) -> Chart | None:
+    """What ``finding`` is about, of its flow; else `_goodput`. The stretch that it names is shaded.
 
     Without packets it is the first chart that the kernel log allows; null where there is none.
     """
+    seen = _of_the_finding(case, finding) if finding else None
+    seen = seen or _goodput(case)
+    if seen and finding and (span := case.stretch(finding)):
+        stroke = SEVERITIES[finding.severity.name.lower()]
+        shade(seen.spec["layout"], span, finding.rule, stroke)
+    return seen
+
+
+def _of_the_finding(case: Case, finding: Finding) -> Chart | None:
+    module = SHOWS.get(finding.rule)
+    direction = module and case.direction(finding.flow, finding.forward is not False)
+    drawn = chart_of(module, direction) if module and direction else None
+    if drawn is None or direction is None:
+        return None
+    several = len({one.flow for one in case.charted}) > 1
+    title = f"{drawn.title}, flow {direction.flow}" if several else drawn.title
+    return drawn._replace(key=NAME, title=title, height=HEIGHT)
+
+
+def _goodput(case: Case) -> Chart | None:
+    """One line per charted direction that carries a share worth a line."""
     directions = [d for d in case.charted if d.rounds["goodput_bps"].count()]
     most = max((d.totals["payload_bytes"] for d in directions), default=0)
     directions = [d for d in directions if d.totals["payload_bytes"] >= _least(d) * most]
