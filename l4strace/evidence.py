@@ -93,7 +93,8 @@ T = TypeVar("T")
 def kept(function: Callable[[C], T]) -> Callable[[C], T]:
     """Keeps what ``function(capture)`` returns beside the capture: many ask for the same.
 
-    A thread that asks while another works it out waits for that answer.
+    A thread that asks while another works it out waits for that answer. The capture itself is not
+    kept: it would hold itself, and with it all that is kept beside it.
     """
     name, working = _place(function), RLock()
 
@@ -103,7 +104,10 @@ def kept(function: Callable[[C], T]) -> Callable[[C], T]:
         if name not in known:
             with working:
                 if name not in known:
-                    known[name] = function(capture)
+                    found = function(capture)
+                    if found is not capture:
+                        known[name] = found
+                    return found
         answered: T = known[name]
         return answered
 

@@ -1,7 +1,9 @@
 """The order of the stages, and what happens when a rule breaks."""
 
+import gc
 import re
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
@@ -10,7 +12,7 @@ import pytest
 from l4strace import pipeline, resources, rules
 from l4strace.derive import neighbors, vantage
 from l4strace.derive.senders import pressed
-from l4strace.evidence import DERIVED, Capture, kept
+from l4strace.evidence import DERIVED, Capture, kept, traffic
 from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
 from l4strace.schema import STREAMED, TABLES
 from l4strace.schema import evidence as schema_of_evidence
@@ -187,3 +189,16 @@ def test_tables_made_beside_each_other_are_timed_as_parts_of_their_stage(
     stages = [line for line in resources.timings().splitlines()[1:-2] if not line.startswith(" ")]
     resources.forget_timings()
     assert [stage.split()[0] for stage in stages] == ["derive"]
+
+
+def test_what_a_capture_keeps_ends_with_it() -> None:
+    given = capture()
+    assert traffic(given) is given
+    neighbors.directions(given)
+    gone = weakref.ref(given)
+    gc.disable()
+    try:
+        del given
+        assert gone() is None
+    finally:
+        gc.enable()
