@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::first::{begun, Begun};
-use super::neighbors::{neighbors, Beside};
+use super::first::{begun, Begun, Firsts};
+use super::neighbors::{Beside, Slots};
 use super::own::{own, whole, Losses, Own, Whole};
 use super::phases::{self, Phase};
 use super::rates::Seconds;
 use super::rating::{carried, Rating};
 use super::rounds::{Codepoint, Direction, Rounds};
-use super::waits::{directed, Directed, Known};
-use super::MIN_STEADY_PACKETS;
+use super::waits::{directed, start, Directed, Known};
+use super::{slot_width, MIN_STEADY_PACKETS};
 
 /// A stretch of a path: its number and the phase; None outside of all phases.
 pub type Stretch = (u32, Option<u32>);
@@ -19,6 +19,7 @@ pub type Stretch = (u32, Option<u32>);
 #[derive(Clone, Debug, Default)]
 pub struct Features {
     pub of: usize,
+    pub codepoint: Codepoint,
     pub base_us: Option<f64>,
     pub floor_us: Option<f64>,
     pub own: Own,
@@ -78,19 +79,29 @@ impl Run<'_> {
         phases::at(self.phases, at, ns).map(|phase| phase.phase)
     }
 
+    /// Its rounds are made twice, and those of one direction at a time: of a busy path they are many.
     fn of_path(&self, at: u32, ofs: &[usize], only: Option<&BTreeSet<Stretch>>) -> Vec<Features> {
+        let asked = |phase| only.is_none_or(|only| only.contains(&(at, phase)));
         let (mut steady, mut all) = (Seconds::default(), Seconds::default());
-        let made = |of: &usize| {
-            let (direction, known) = (&self.directions[*of], &self.known[*of]);
-            let mut made = directed(self.rounds, *of, direction, known, |ns| self.phase(at, ns));
-            made.steady().iter().for_each(|round| steady.add(round.start_ns, round.acked_bytes));
-            if let Some(only) = only {
-                made.rounds.retain(|round| only.contains(&(at, round.phase)));
+        for of in ofs {
+            let rows = self.rounds.singles(&self.directions[*of]);
+            for (i, row) in rows.iter().copied().enumerate() {
+                let (start_ns, bytes) =
+                    (self.rounds.start_ns.or_zero(row), self.rounds.acked_bytes.or_zero(row));
+                if i >= start(rows.len()) {
+                    steady.add(start_ns, bytes);
+                }
+                if only.is_none() || asked(self.phase(at, start_ns)) {
+                    all.add(start_ns, bytes);
+                }
             }
-            made.rounds.iter().for_each(|round| all.add(round.start_ns, round.acked_bytes));
-            Some(made).filter(|made| !made.rounds.is_empty())
+        }
+        let made = |of: usize| {
+            let phase = |ns| self.phase(at, ns);
+            let mut made = directed(self.rounds, of, &self.directions[of], &self.known[of], phase);
+            made.rounds.retain(|round| asked(round.phase));
+            made
         };
-        let directions: Vec<Directed> = ofs.iter().filter_map(made).collect();
         let own_phases = self.phases.partition_point(|phase| phase.at < at)..;
         let own_phases = self.phases[own_phases].iter().take_while(|phase| phase.at == at).cloned();
         let carried_bps = carried(&own_phases.collect::<Vec<_>>());
@@ -99,55 +110,55 @@ impl Run<'_> {
             rate_bps: super::numbers::most(bps, capacity_bps),
             carried_bps: carried_bps.clone(),
         };
-        features(&directions, &rating(steady.rate_bps()), &rating(all.rate_bps()))
+        features(ofs, made, &rating(steady.rate_bps()), &rating(all.rate_bps()))
     }
 }
 
-/// Of the directions of one path; `steady` is its rate after the start of each, `all` that of all rounds.
-fn features(directions: &[Directed], steady: &Rating, all: &Rating) -> Vec<Features> {
-    // One direction at a time: the rounds of one stay in the cache, those of a path do not.
-    let (mut path, mut wholes, mut owns, mut lossy) = (Path::default(), Vec::new(), Vec::new(), Vec::new());
-    for direction in directions {
-        wholes.push(whole(direction, all));
-        owns.push(own(direction, steady));
-        path.add(direction);
-        lossy.extend(direction.steady().iter().filter(|round| round.retransmits > 0));
+/// Of the directions of one path, as `made`; `steady` is its rate after the start of each, `all` that of all rounds.
+fn features(ofs: &[usize], made: impl Fn(usize) -> Directed, steady: &Rating, all: &Rating) -> Vec<Features> {
+    let (mut path, mut wholes, mut lossy) = (Path::default(), Vec::new(), Vec::new());
+    let (mut found, mut firsts, mut width) = (Vec::<Features>::new(), Firsts::default(), 0f64);
+    for of in ofs {
+        let direction = made(*of);
+        if direction.rounds.is_empty() {
+            continue;
+        }
+        path.add(&direction);
+        firsts.add(&direction);
+        lossy.extend(direction.steady().iter().filter(|round| round.retransmits > 0).copied());
+        let whole = whole(&direction, all);
+        wholes.push((direction.codepoint, whole.clone()));
+        let Some(own) = own(&direction, steady) else { continue };
+        firsts.suit(&direction);
+        if own.acked >= MIN_STEADY_PACKETS {
+            width = width.max(slot_width(direction.steady()));
+        }
+        let (Directed { codepoint, base_us, floor_us, .. }, of) = (direction, *of);
+        found.push(Features { of, codepoint, base_us, floor_us, own, whole, ..Features::default() });
     }
-    path.losses = Losses::of(lossy.into_iter());
-    path.count(directions, &wholes);
-    let judged: Vec<&Directed> = directions
-        .iter()
-        .zip(&owns)
-        .filter(|(_, own)| own.is_some())
-        .map(|(direction, _)| direction)
-        .collect();
-    let mut began = begun(directions, &judged, all).into_iter();
-    let full = |own: &Option<Own>| own.as_ref().is_some_and(|own| own.acked >= MIN_STEADY_PACKETS);
-    let compared: Vec<&Directed> =
-        directions.iter().zip(&owns).filter(|(_, own)| full(own)).map(|(direction, _)| direction).collect();
+    path.losses = Losses::of(lossy.iter());
+    path.count(&wholes);
+    let (earliest, mut slots) = (firsts.earliest(), Slots::default());
+    for one in &mut found {
+        let direction = made(one.of);
+        one.begun = earliest.as_ref().and_then(|earliest| begun(&direction, all, earliest));
+        if one.own.acked >= MIN_STEADY_PACKETS {
+            slots.add(&direction, steady, width);
+        }
+    }
     let mut beside: BTreeMap<usize, Beside> =
-        neighbors(&compared, steady).into_iter().map(|one| (one.of, one)).collect();
+        slots.neighbors().into_iter().map(|one| (one.of, one)).collect();
     let far = |codepoint| {
-        let same = directions.iter().zip(&wholes).filter(|(direction, _)| direction.codepoint == codepoint);
+        let same = wholes.iter().filter(|(other, _)| *other == codepoint);
         same.map(|(_, whole)| whole.far_unmarked).sum()
     };
-    let parts = directions.iter().zip(&owns).filter(|(direction, _)| direction.codepoint == Codepoint::Ect0);
-    let ect0_parts = parts.filter_map(|(_, own)| Some(own.as_ref()?.marked_parts)).max();
-    let mut found = Vec::new();
-    for ((direction, own), whole) in directions.iter().zip(owns).zip(wholes.clone()) {
-        let Some(own) = own else { continue };
-        found.push(Features {
-            of: direction.of,
-            base_us: direction.base_us,
-            floor_us: direction.floor_us,
-            own,
-            whole,
-            far_unmarked: far(direction.codepoint),
-            ect0_parts,
-            path: path.clone(),
-            begun: began.next().flatten(),
-            beside: beside.remove(&direction.of).unwrap_or_default(),
-        });
+    let ect0 = found.iter().filter(|one| one.codepoint == Codepoint::Ect0);
+    let ect0_parts = ect0.map(|one| one.own.marked_parts).max();
+    for one in &mut found {
+        one.far_unmarked = far(one.codepoint);
+        one.ect0_parts = ect0_parts;
+        one.path = path.clone();
+        one.beside = beside.remove(&one.of).unwrap_or_default();
     }
     found
 }
@@ -166,11 +177,11 @@ impl Path {
     }
 
     /// Adds up what its directions carried, and compares those of each codepoint.
-    fn count(&mut self, directions: &[Directed], wholes: &[Whole]) {
-        self.marks = wholes.iter().map(|whole| whole.marks).sum();
-        self.far_unmarked = wholes.iter().map(|whole| whole.far_unmarked).sum();
+    fn count(&mut self, wholes: &[(Codepoint, Whole)]) {
+        self.marks = wholes.iter().map(|(_, whole)| whole.marks).sum();
+        self.far_unmarked = wholes.iter().map(|(_, whole)| whole.far_unmarked).sum();
         let share = |codepoint| {
-            let same = || directions.iter().zip(wholes).filter(move |(d, _)| d.codepoint == codepoint);
+            let same = || wholes.iter().filter(move |(other, _)| *other == codepoint);
             let marks: i64 = same().map(|(_, whole)| whole.marks).sum();
             (marks, marks as f64 / same().map(|(_, whole)| whole.acked).sum::<u64>() as f64)
         };

@@ -41,44 +41,58 @@ struct Wait {
     margin_us: f64,
 }
 
-/// Of each of the `long` directions of one path, what it saw of all that began; None where it never waited
-/// then. A path counts where more than a few begin.
-pub fn begun(directions: &[Directed], long: &[&Directed], rating: &Rating) -> Vec<Option<Begun>> {
-    let first = |direction: &Directed| {
-        let round = direction.rounds.first().filter(|round| round.round == 0 && direction.began)?;
-        Some((direction.of, round.end_ns, round.rtt_min_us.get()?))
-    };
-    let firsts: Vec<(usize, i64, f64)> = directions.iter().filter_map(first).collect();
-    let smallest = directions.iter().filter_map(|direction| direction.floor_us).reduce(f64::min);
-    let Some(smallest_us) = smallest.filter(|_| firsts.len() > MIN_FIRST) else {
-        return vec![None; long.len()];
-    };
-    let width = slot_width(long.iter().map(|direction| &direction.rounds[..]));
-    let mut earliest: BTreeMap<i64, First> = BTreeMap::new();
-    for (of, end_ns, rtt_us) in firsts {
-        let first = First { of, waited_us: rtt_us - smallest_us };
-        let known = earliest.entry(slot_of(end_ns, width)).or_insert(first);
-        if first.waited_us < known.waited_us {
-            *known = first;
-        }
+/// The flows of a path that began: direction, end of the first round and its RTT.
+#[derive(Default)]
+pub struct Firsts {
+    found: Vec<(usize, i64, f64)>,
+    smallest_us: Option<f64>,
+    /// Of slots, as directions that are asked want them.
+    width_ns: f64,
+}
+
+impl Firsts {
+    pub fn add(&mut self, direction: &Directed) {
+        self.smallest_us = least(self.smallest_us, direction.floor_us);
+        let round = direction.rounds.first().filter(|round| round.round == 0 && direction.began);
+        let first = round.and_then(|round| Some((direction.of, round.end_ns, round.rtt_min_us.get()?)));
+        self.found.extend(first);
     }
-    long.iter().map(|direction| of_direction(direction, rating, width, &earliest)).collect()
+
+    /// This direction will be asked what it saw of them.
+    pub fn suit(&mut self, direction: &Directed) {
+        self.width_ns = self.width_ns.max(slot_width(&direction.rounds));
+    }
+
+    /// By slot. None where only a few began: such a path does not count.
+    pub fn earliest(&self) -> Option<Earliest> {
+        let smallest_us = self.smallest_us.filter(|_| self.found.len() > MIN_FIRST)?;
+        let mut slots: BTreeMap<i64, First> = BTreeMap::new();
+        for (of, end_ns, rtt_us) in &self.found {
+            let first = First { of: *of, waited_us: rtt_us - smallest_us };
+            let known = slots.entry(slot_of(*end_ns, self.width_ns)).or_insert(first);
+            if first.waited_us < known.waited_us {
+                *known = first;
+            }
+        }
+        Some(Earliest { slots, width_ns: self.width_ns })
+    }
+}
+
+/// In each slot the first packet that waited least.
+pub struct Earliest {
+    slots: BTreeMap<i64, First>,
+    width_ns: f64,
 }
 
 /// Shortest wait of a direction in the rounds of a slot and those beside them, where a flow began.
-fn waits(
-    direction: &Directed,
-    rating: &Rating,
-    width_ns: f64,
-    earliest: &BTreeMap<i64, First>,
-) -> BTreeMap<i64, Wait> {
+fn waits(direction: &Directed, rating: &Rating, earliest: &Earliest) -> BTreeMap<i64, Wait> {
     let rounds = &direction.rounds;
     let mut found: BTreeMap<i64, Wait> = BTreeMap::new();
     let (mut last, mut counts) = (None, false);
     for (i, round) in rounds.iter().enumerate() {
-        let slot = slot_of(round.end_ns, width_ns);
+        let slot = slot_of(round.end_ns, earliest.width_ns);
         if last != Some(slot) {
-            (last, counts) = (Some(slot), earliest.contains_key(&slot));
+            (last, counts) = (Some(slot), earliest.slots.contains_key(&slot));
         }
         if !counts {
             continue;
@@ -94,16 +108,11 @@ fn waits(
 }
 
 /// None where the direction never waited beyond the noise while another one began.
-fn of_direction(
-    direction: &Directed,
-    rating: &Rating,
-    width_ns: f64,
-    earliest: &BTreeMap<i64, First>,
-) -> Option<Begun> {
+pub fn begun(direction: &Directed, rating: &Rating, earliest: &Earliest) -> Option<Begun> {
     let mut found = Begun::default();
     let (mut own, mut begun) = (Span::default(), Span::default());
-    for (slot, wait) in waits(direction, rating, width_ns, earliest) {
-        let (first, Some(least_us)) = (earliest[&slot], wait.least_us) else { continue };
+    for (slot, wait) in waits(direction, rating, earliest) {
+        let (first, Some(least_us)) = (earliest.slots[&slot], wait.least_us) else { continue };
         let beyond = wait.margin_us.max(direction.noise_us);
         if first.of == direction.of || least_us <= beyond {
             continue;

@@ -80,19 +80,15 @@ fn packet_us(rate_bps: Option<f64>) -> f64 {
 }
 
 /// Length (ns) of slots in which directions are compared: two rounds of the slowest one.
-fn slot_width<'a>(directions: impl Iterator<Item = &'a [waits::Round]>) -> f64 {
-    let usual = |rounds: &[waits::Round]| {
-        let length = |round: &waits::Round| (round.end_ns - round.start_ns) as f64;
-        let mut lengths: Vec<f64> = rounds.iter().map(length).collect();
-        let short = lengths.iter().filter(|length| 2.0 * **length <= BIN_NS).count();
-        // Where most rounds are that short, so is the median.
-        if 2 * short > lengths.len() {
-            None
-        } else {
-            numbers::median(&mut lengths)
-        }
-    };
-    directions.filter_map(usual).fold(BIN_NS, |width, usual| width.max(2.0 * usual))
+fn slot_width(rounds: &[waits::Round]) -> f64 {
+    let length = |round: &waits::Round| (round.end_ns - round.start_ns) as f64;
+    let mut lengths: Vec<f64> = rounds.iter().map(length).collect();
+    let short = lengths.iter().filter(|length| 2.0 * **length <= BIN_NS).count();
+    // Where most rounds are that short, so is the median.
+    if 2 * short > lengths.len() {
+        return BIN_NS;
+    }
+    numbers::median(&mut lengths).map_or(BIN_NS, |usual| BIN_NS.max(2.0 * usual))
 }
 
 /// Number of the slot of a moment, rounded down: `f64::floor` is a call into libm.

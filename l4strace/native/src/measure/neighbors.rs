@@ -9,7 +9,7 @@ use super::numbers::{correlation, least, mean, median, most, quantile, rank_corr
 use super::rating::Rating;
 use super::rounds::Codepoint;
 use super::waits::{Directed, Round};
-use super::{packet_us, slot_of, slot_width, APART_PACKETS, APART_US};
+use super::{packet_us, slot_of, APART_PACKETS, APART_US};
 
 /// Quantile in place of the smallest, which one odd second decides. By eye.
 const LOW: f64 = 0.1;
@@ -104,28 +104,37 @@ struct Others {
 }
 
 /// Directions of one path that have slots after their start.
-pub fn neighbors(directions: &[&Directed], rating: &Rating) -> Vec<Beside> {
-    let width = slot_width(directions.iter().map(|direction| direction.steady()));
-    let mut slots = Vec::new();
-    let mut owned = Vec::new();
-    for direction in directions {
-        let before = slots.len();
-        add_slots(direction, rating, width, &mut slots);
-        if slots.len() > before {
-            owned.push((direction.of, before..slots.len()));
+#[derive(Default)]
+pub struct Slots {
+    slots: Vec<Slot>,
+    /// Those of each direction.
+    owned: Vec<(usize, Range<usize>)>,
+}
+
+impl Slots {
+    /// All directions of a path have slots of this `width`.
+    pub fn add(&mut self, direction: &Directed, rating: &Rating, width: f64) {
+        let before = self.slots.len();
+        add_slots(direction, rating, width, &mut self.slots);
+        if self.slots.len() > before {
+            self.owned.push((direction.of, before..self.slots.len()));
         }
     }
-    let mut by_slot: Vec<usize> = (0..slots.len()).collect();
-    by_slot.sort_by_key(|i| slots[*i].slot);
-    let classes = [true, false].map(|ect1| others(&slots, &by_slot, ect1));
-    let seen =
-        |class: &[Option<Others>], own: &Range<usize>| of_class(&slots[own.clone()], &class[own.clone()]);
-    let beside = |(of, own): (usize, Range<usize>)| Beside {
-        of,
-        scalable: seen(&classes[0], &own),
-        classic: seen(&classes[1], &own),
-    };
-    owned.into_iter().map(beside).collect()
+
+    pub fn neighbors(&self) -> Vec<Beside> {
+        let slots = &self.slots;
+        let mut by_slot: Vec<usize> = (0..slots.len()).collect();
+        by_slot.sort_by_key(|i| slots[*i].slot);
+        // One class at a time: what is seen of others is as much as the slots.
+        let [scalable, classic] = [true, false].map(|ect1| {
+            let others = others(slots, &by_slot, ect1);
+            let seen = |(_, own): &(_, Range<usize>)| of_class(&slots[own.clone()], &others[own.clone()]);
+            self.owned.iter().map(seen).collect::<Vec<_>>()
+        });
+        let beside = |((of, scalable), classic)| Beside { of, scalable, classic };
+        let directions = self.owned.iter().map(|(of, _)| *of);
+        directions.zip(scalable).zip(classic).map(beside).collect()
+    }
 }
 
 /// The slots of one direction.

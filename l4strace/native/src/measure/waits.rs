@@ -176,7 +176,7 @@ pub fn directed(
 }
 
 /// Rounds of the start of a direction that has so many.
-fn start(rounds: usize) -> usize {
+pub fn start(rounds: usize) -> usize {
     START_ROUNDS.max(rounds / START_PART)
 }
 

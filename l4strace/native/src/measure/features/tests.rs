@@ -47,7 +47,9 @@ fn flow(of: usize, codepoint: Codepoint, scale: f64) -> Directed {
 
 fn of(flows: &[Directed]) -> Vec<Features> {
     let rating = Rating { rate_bps: Some(RATE_BPS), ..Rating::default() };
-    features(flows, &rating, &rating)
+    let ofs: Vec<usize> = flows.iter().map(|flow| flow.of).collect();
+    let made = |of| flows.iter().find(|flow| flow.of == of).cloned().unwrap_or_default();
+    features(&ofs, made, &rating, &rating)
 }
 
 fn alone(flow: Directed) -> Features {

@@ -2,8 +2,9 @@
 
 use super::super::rating::Rating;
 use super::super::rounds::{Codepoint, Limit};
+use super::super::slot_width;
 use super::super::waits::{Directed, Round};
-use super::{neighbors, Beside, Neighbors};
+use super::{Beside, Neighbors, Slots};
 
 const LENGTH_NS: i64 = 20_000_000;
 const BASE_US: f64 = 10_000.0;
@@ -41,7 +42,11 @@ fn with(mut flow: Directed, change: impl Fn(&mut Round)) -> Directed {
 }
 
 fn beside(flows: &[&Directed], rate_bps: f64) -> Vec<Beside> {
-    neighbors(flows, &Rating { rate_bps: Some(rate_bps), ..Rating::default() })
+    let rating = Rating { rate_bps: Some(rate_bps), ..Rating::default() };
+    let width = flows.iter().map(|flow| slot_width(flow.steady())).fold(0.0, f64::max);
+    let mut slots = Slots::default();
+    flows.iter().for_each(|flow| slots.add(flow, &rating, width));
+    slots.neighbors()
 }
 
 /// What each of two ECT(1) flows sees of the other.
