@@ -403,8 +403,8 @@ class Measured:
     def rates(self) -> ArrowTable:
         """`rate_bps` of paths `at` after the start of these directions."""
 
-    def sums(self, known: ArrowRows) -> ArrowTable:
-        """What each near direction (`of`) carried: `rounds`, `acked`, `marks`, `losses`."""
+    def sums(self, known: ArrowRows, asked: Sequence[int]) -> ArrowTable:
+        """What these near directions (`of`) carried: `rounds`, `acked`, `marks`, `losses`."""
 
     def laws(self) -> ArrowTable:
         """How the windows of ECT(1) senders follow their marks (`derive.senders.laws`), by `KEY`.

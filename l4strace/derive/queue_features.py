@@ -57,8 +57,9 @@ def few_rounds(capture: Capture, known_already: pl.DataFrame) -> pl.DataFrame:
 
     One row each, with `path`, `marked_as`, `rounds`, `acked`, `marks`, `losses`, `queue_delay_us`.
     """
-    sums = pl.DataFrame(measured(capture).sums(known(capture)))
     keys = neighbors.directions(capture).select(*KEY, "path", "marked_as")
+    others = keys.with_row_index("of").join(known_already, on=KEY, how="anti")
+    sums = pl.DataFrame(measured(capture).sums(known(capture), others["of"].to_list()))
     return (
         keys[sums["of"]]
         .hstack(sums.drop("of"))
@@ -71,7 +72,6 @@ def few_rounds(capture: Capture, known_already: pl.DataFrame) -> pl.DataFrame:
                 & (pl.col("rounds") >= neighbors.MIN_ROUNDS)
             )
         )
-        .join(known_already.lazy().select(KEY), on=KEY, how="anti")
         .sort(KEY)
         .collect()
     )

@@ -16,10 +16,10 @@ pub struct Sums {
     pub queue_delay_us: Option<f64>,
 }
 
-/// Of each direction near the sender that has rounds.
-pub fn sums(rounds: &Rounds<'_>, directions: &[Direction], known: &[Known]) -> Vec<Sums> {
-    let of_direction = |(of, direction): (usize, &Direction)| {
-        let rows = rounds.singles(direction);
+/// Of each of the `asked` directions that is near the sender and has rounds.
+pub fn sums(rounds: &Rounds<'_>, directions: &[Direction], known: &[Known], asked: &[usize]) -> Vec<Sums> {
+    let of_direction = |of: usize| {
+        let rows = rounds.singles(&directions[of]);
         let counted = |of: &dyn Fn(usize) -> u64| rows.iter().map(|row| of(*row)).sum();
         let timed = |row: &usize| Some((queue_us(rounds, *row, &known[of])?, rounds.length_ns(*row) as f64));
         (!rows.is_empty()).then(|| Sums {
@@ -31,5 +31,5 @@ pub fn sums(rounds: &Rounds<'_>, directions: &[Direction], known: &[Known]) -> V
             queue_delay_us: weighted_median(rows.iter().filter_map(timed).collect()),
         })
     };
-    directions.iter().enumerate().filter(|(_, direction)| direction.near).filter_map(of_direction).collect()
+    asked.iter().copied().filter(|of| directions[*of].near).filter_map(of_direction).collect()
 }

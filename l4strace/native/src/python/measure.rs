@@ -227,10 +227,10 @@ impl Measured {
         t.finish()
     }
 
-    /// What directions near the sender carried in all, by number (`of`).
+    /// What the `asked` directions near the sender carried in all, by number (`of`).
     #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
-    fn sums(&self, known: Given) -> PyResult<ArrowTable> {
-        let found = sums(&self.rounds()?, &self.directions, &features::known(&known)?);
+    fn sums(&self, known: Given, asked: Vec<usize>) -> PyResult<ArrowTable> {
+        let found = sums(&self.rounds()?, &self.directions, &features::known(&known)?, &asked);
         let mut t = Columns::default();
         t.u32("of", found.iter().map(|s| s.of as u32));
         t.u32("rounds", found.iter().map(|s| s.rounds));
