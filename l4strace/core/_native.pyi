@@ -471,6 +471,19 @@ def per_interval(
 ) -> tuple[int, list[list[int]]]:
     """Number of the first interval in which a row `ended`, and from it on sums of ``columns``."""
 
+def totals(rounds: ArrowRows) -> ArrowTable:
+    """What the rounds of each direction add up to.
+
+    Columns: `source`, `flow`, `forward`, `start_ns`, `end_ns`, `acked_packets`, `acked_bytes`,
+    `retransmits`, `marks`, and `begins`: how often classic ECE began.
+    """
+
+def path_slots(rounds: ArrowRows, origin_ns: int, interval: float) -> tuple[int, list[list[int]]]:
+    """Number of the first interval (s) since ``origin_ns`` in which a round of `own` ended.
+
+    From it on sums of acknowledged bytes and packets, marks and retransmissions.
+    """
+
 def thinned(rows: ArrowRows, most: int) -> list[list[float]]:
     """Columns of numbers where none is null: at most ``most`` rows that keep peaks of the last."""
 

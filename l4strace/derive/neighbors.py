@@ -93,12 +93,6 @@ def carried() -> pl.Expr:
     )
 
 
-def marks() -> pl.Expr:
-    """Marked packets of a round: fed back, else seen here; classic ECE means one or more."""
-    echoed = (pl.col("ece_acks") > 0).cast(pl.Int64)
-    return pl.coalesce(pl.col("ce_best").cast(pl.Int64), echoed, pl.col("ce").cast(pl.Int64), 0)
-
-
 @kept
 def counters(capture: Capture) -> pl.DataFrame:
     """Directions whose ACE feedback is mangled (rule L4S108), with `option_mss`.

@@ -8,6 +8,10 @@ import polars as pl
 import pytest
 
 from l4strace.core import _native
+from l4strace.page.drawing import smooth
+from l4strace.page.sections.traffic.link import COUNTED
+from l4strace.schema import TABLES
+from l4strace.schema.keys import KEY
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -53,3 +57,59 @@ def test_weighted_quantiles_are_those_of_polars(seed: int) -> None:
     ranked = rows.drop_nulls().filter(weight > 0).sort("value")
     expected = ranked.select(value.gather(place.clip(upper_bound=pl.len() - 1), null_on_oob=True))
     assert _native.quantiles(rows, shares) == expected["value"].drop_nulls().to_list()
+
+
+ECHO = (pl.col("ece_acks") > 0).fill_null(value=False)
+MARKS = pl.coalesce(
+    pl.col("ce_best").cast(pl.Int64), (pl.col("ece_acks") > 0).cast(pl.Int64), pl.col("ce"), 0
+)
+
+
+def _rounds(seed: int) -> pl.DataFrame:
+    """Rounds of some directions in any order, with classic ECE, AccECN or what was seen here."""
+    source = random.Random(seed)
+    rows = [
+        {
+            "source": source.randrange(2),
+            "flow": source.randrange(3),
+            "forward": source.random() < 0.5,
+            "start_ns": 1_790_000_000_000_000_000 + number * 30_000_000,
+            "end_ns": 1_790_000_000_000_000_000 + (number + source.choice([1, 3])) * 30_000_000,
+            "acked_packets": source.randrange(9),
+            "acked_bytes": source.randrange(1 << 40),
+            "retransmits": source.choice([None, 0, 2]),
+            "ce_best": source.choice([None, None, 0, 4]),
+            "ece_acks": source.choice([None, 0, 5]),
+            "ce": source.choice([0, 1]),
+        }
+        for number in range(source.choice([0, 1, 200]))
+    ]
+    source.shuffle(rows)
+    return TABLES["rounds"].conform(pl.DataFrame(rows)) if rows else TABLES["rounds"].empty()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_totals_of_directions_are_those_of_polars(seed: int) -> None:
+    rounds = _rounds(seed).select(*KEY, "start_ns", *COUNTED)
+    inside = (ECHO & pl.col("ce_best").is_null()).sort_by("start_ns")
+    expected = rounds.group_by(KEY).agg(
+        pl.col("start_ns").min(),
+        pl.col("end_ns").max(),
+        pl.col("acked_packets", "acked_bytes", "retransmits").sum(),
+        marks=MARKS.sum(),
+        begins=(inside & ~inside.shift(fill_value=False)).sum(),
+    )
+    found = pl.DataFrame(_native.totals(rounds.rechunk()))
+    assert found.rows() == expected.sort(KEY).rows()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_intervals_of_a_path_are_those_of_polars(seed: int) -> None:
+    origin_ns, interval = 1_790_000_000_000_000_000, random.Random(seed).choice([0.03, 0.1, 7 / 3])
+    rounds = _rounds(seed).with_columns(own=pl.col("flow") > 0)
+    own = rounds.filter("own").with_columns(MARKS.alias("marks"))
+    ended = own.select((pl.col("end_ns") - origin_ns) / 1e9)["end_ns"]
+    counted = ("acked_bytes", "acked_packets", "marks", "retransmits")
+    middles, expected = smooth.sums(own, ended, interval, *counted)
+    first, found = _native.path_slots(rounds.select(*COUNTED, "own").rechunk(), origin_ns, interval)
+    assert (smooth.middles(first, len(found[0]), interval), found) == (middles, expected)

@@ -46,8 +46,8 @@ def per_interval(rounds: pl.DataFrame, interval: float) -> Rates:
     A round's bytes count where the round ends: that is when they were acknowledged.
     """
     ended = rounds["x"] + (rounds["end_ns"] - rounds["start_ns"]) / 1e9
-    middles, (acked, again) = sums(rounds, ended, interval, "acked_bytes", "retransmits")
-    return Rates(middles, [8 * count / interval for count in acked], again)
+    x, (acked, again) = sums(rounds, ended, interval, "acked_bytes", "retransmits")
+    return Rates(x, [8 * count / interval for count in acked], again)
 
 
 def sums(
@@ -59,5 +59,9 @@ def sums(
     """
     rows = pl.DataFrame([ended.alias("ended"), *(rounds[name] for name in columns)]).rechunk()
     first, found = _native.per_interval(rows, interval, columns)
-    middles = [(slot + 0.5) * interval for slot in range(first, first + len(found[0]))]
-    return middles, found
+    return middles(first, len(found[0]), interval), found
+
+
+def middles(first: int, count: int, interval: float) -> list[float]:
+    """The middle (s) of so many intervals from number ``first`` on."""
+    return [(slot + 0.5) * interval for slot in range(first, first + count)]

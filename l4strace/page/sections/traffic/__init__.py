@@ -65,9 +65,7 @@ def _rows(link: Link) -> tuple[TrafficRow, ...]:
 
 
 def _row(link: Link, shown: Part) -> TrafficRow:
-    counted = pl.col("acked_packets", "acked_bytes", "retransmits").sum()
-    ends = (pl.col("start_ns").min(), pl.col("end_ns").max())
-    sums = shown.rounds.group_by(KEY).agg(counted, *ends).collect()
+    sums = shown.totals
     delivered, acked = int(sums["acked_packets"].sum()), int(sums["acked_bytes"].sum())
     part = acked / max(sum(link.slots.acked_bytes), 1)
     used, marked = link.utilization, link.marked(shown)

@@ -14,12 +14,18 @@ from l4strace.derive import neighbors, numbers, vantage
 from l4strace.page.case import CHARTED_SHARE, Case
 from l4strace.page.direction import Direction, rows_of
 from l4strace.page.drawing.palette import FLOWS, RECORDED, Stroke
-from l4strace.page.drawing.smooth import interval_of, sums
+from l4strace.page.drawing.smooth import interval_of, middles
 from l4strace.schema.keys import KEY
 from l4strace.wording import vantages
 
 SHARES = (*(n / 200 for n in range(1, 200)), 0.999, 1.0)
 """Shares of the packets at which the CDF of the queue delay has a point."""
+
+COUNTED = (
+    *("end_ns", "acked_packets", "acked_bytes", "retransmits"),
+    *("ce_best", "ece_acks", "ce"),
+)
+"""Columns of `rounds` that `_native` adds up."""
 
 
 def quantiles(values: pl.Series, weights: pl.Series, shares: Sequence[float]) -> dict[float, float]:
@@ -42,6 +48,8 @@ class Part:
     key: str
     stroke: Stroke
     rounds: pl.LazyFrame
+    totals: pl.DataFrame
+    """What the rounds of each direction add up to: `_native.totals`."""
 
     @cached_property
     def delays(self) -> dict[float, float]:
@@ -95,31 +103,41 @@ class Link:
     directions: tuple[Direction, ...]
 
     @cached_property
-    def own(self) -> pl.Series:
-        """Which of `rounds` are of the path."""
+    def ways(self) -> pl.DataFrame:
+        """`KEY` of the directions of the path."""
         evidence = self.case.evidence
         path = (pl.col("source") == self.source) & (pl.col("path") == self.path)
-        own = neighbors.directions(evidence).filter(path).select(*KEY, own=pl.lit(value=True))
-        own = own.join(vantage.nearest(evidence), on=KEY, how="semi")
-        return numbers.looked_up(evidence, own, "own").fill_null(value=False)
+        ways = neighbors.directions(evidence).filter(path).select(KEY)
+        return ways.join(vantage.nearest(evidence), on=KEY, how="semi")
+
+    @cached_property
+    def own(self) -> pl.Series:
+        """Which of `rounds` are of the path."""
+        own = numbers.looked_up(self.case.evidence, self.ways.with_columns(own=True), "own")
+        return own.fill_null(value=False)
+
+    @cached_property
+    def totals(self) -> pl.DataFrame:
+        """What the rounds of each direction add up to, on any path."""
+        rounds = self.case.evidence.rounds.select(*KEY, "start_ns", *COUNTED)
+        return pl.DataFrame(_native.totals(rounds.rechunk()))
 
     @cached_property
     def rounds(self) -> pl.LazyFrame:
-        """`rounds` of every flow of the path, with ``x``, ``ended`` (s) and ``marks``."""
+        """`rounds` of every flow of the path, with ``x`` and ``ended`` (s)."""
         return self._drawn(self.case.evidence.rounds.lazy().filter(self.own))
 
     def _drawn(self, rounds: pl.LazyFrame) -> pl.LazyFrame:
         x = self.case.axis.column
-        return rounds.with_columns(
-            x("start_ns"), x("end_ns").alias("ended"), neighbors.marks().alias("marks")
-        )
+        return rounds.with_columns(x("start_ns"), x("end_ns").alias("ended"))
 
     @cached_property
     def all(self) -> Part:
         """All flows of the path together."""
         unread = self.case.evidence.udp_flows.height
         name = "all flows whose feedback is read" if unread else "all flows"
-        return Part(name, "", RECORDED, self.rounds)
+        own = self.totals.join(self.ways, on=KEY, how="semi")
+        return Part(name, "", RECORDED, self.rounds, own)
 
     @cached_property
     def together(self) -> tuple[Part, ...]:
@@ -127,19 +145,21 @@ class Link:
         if len(self.flows) != 1:
             return (self.all,)
         own, everything = (
-            part.rounds.select(pl.col("acked_bytes").sum()).collect().item()
-            for part in (*self.flows, self.all)
+            int(part.totals["acked_bytes"].sum()) for part in (*self.flows, self.all)
         )
         return (self.all,) if own < (1 - CHARTED_SHARE) * everything else ()
 
     @cached_property
     def flows(self) -> tuple[Part, ...]:
         """Each of the directions with charts, as the chart of the sharing shows it."""
-        rounds = self.case.evidence.rounds
-        own = (rows_of(rounds, one.flow, one.forward, self.source) for one in self.directions)
+        tables = (self.case.evidence.rounds, self.totals)
+        own = (
+            [rows_of(table, one.flow, one.forward, self.source) for table in tables]
+            for one in self.directions
+        )
         return tuple(
-            Part(one.label, one.key, stroke, self._drawn(rows.lazy()))
-            for one, stroke, rows in zip(self.directions, FLOWS, own, strict=False)
+            Part(one.label, one.key, stroke, self._drawn(rounds.lazy()), totals)
+            for one, stroke, (rounds, totals) in zip(self.directions, FLOWS, own, strict=False)
         )
 
     @cached_property
@@ -161,22 +181,15 @@ class Link:
 
         As feedback or a capture at the receiver counts; of ECE, which lasts, its beginnings.
         """
-        echoes = (pl.col("ece_acks") > 0).fill_null(False) & pl.col("ce_best").is_null()
-        shown = part.rounds.select("flow", "forward", "start_ns", "marks", echoes=echoes)
-        inside = pl.col("echoes").sort_by("start_ns")
-        begins = (inside & ~inside.shift(fill_value=False)).sum()
-        ways = shown.group_by("flow", "forward").agg(
-            pl.col("marks").sum(), pl.col("echoes").any(), begins=begins
-        )
+        ways = part.totals.select("flow", "forward", "marks", "begins").iter_rows()
         counts = [
-            self._marked((flow, forward), marks, begins if echoes else None)
-            for flow, forward, marks, echoes, begins in ways.collect().iter_rows()
+            self._marked((flow, forward), marks, begins) for flow, forward, marks, begins in ways
         ]
         return Marks(sum(one.packets for one in counts), all(one.exact for one in counts))
 
-    def _marked(self, direction: tuple[int, bool], marks: int, begins: int | None) -> Marks:
+    def _marked(self, direction: tuple[int, bool], marks: int, begins: int) -> Marks:
         """CE of one direction; ``begins``: how often ECE began, where the feedback is only ECE."""
-        if begins is None:
+        if not begins:
             return Marks(marks, exact=True)
         if direction in self.arrived:
             return Marks(self.arrived[direction], exact=True)
@@ -193,10 +206,10 @@ class Link:
     @cached_property
     def slots(self) -> Slots:
         """Sums over all flows per interval."""
-        counted = Slots._fields[1:]
-        rounds = self.rounds.select("ended", *counted).collect()
-        middles, found = sums(rounds, rounds["ended"], self.interval, *counted)
-        return Slots(middles, *found)
+        rounds = self.case.evidence.rounds.select(*COUNTED, self.own.alias("own")).rechunk()
+        origin_ns, interval = self.case.axis.origin_ns, self.interval
+        first, found = _native.path_slots(rounds, origin_ns, interval)
+        return Slots(middles(first, len(found[0]), interval), *found)
 
     @cached_property
     def phases(self) -> list[dict[str, Any]]:
@@ -231,7 +244,7 @@ def busiest(case: Case) -> Link | None:
     on_path = set(here.select("flow", "forward").iter_rows())
     charted = tuple(d for d in case.charted if (d.flow, d.forward) in on_path)
     link = Link(case, source, path, charted)
-    return link if link.own.any() else None
+    return link if link.all.totals.height else None
 
 
 def _by_direction(rows: pl.DataFrame, column: str) -> dict[tuple[int, bool], int]:
