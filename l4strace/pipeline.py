@@ -8,8 +8,8 @@ the Analysis.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
@@ -20,6 +20,7 @@ import polars as pl
 
 from l4strace import console, evidence_packets, rules
 from l4strace.bottleneck import table as bottleneck
+from l4strace.core import _native
 from l4strace.derive import (
     coexistence,
     datagrams,
@@ -159,12 +160,12 @@ def _named(runs: Iterable[Capture]) -> str:
 
 
 def _judged(run: Capture, shown: Capture, asked: Asked) -> Judged:
-    with console.stage("derive"):
+    with _stage("derive"):
         evidence = derive(in_time(shown, asked.selection))
     chosen = of_flows(evidence, asked.selection)
     if not asked.judge:
         return Judged(run, chosen, Analysis(()))
-    with console.stage("judge"):
+    with _stage("judge"):
         analysis = judge(evidence, asked.select, asked.ignore, strict=asked.strict)
     if asked.selection.of_flows:
         analysis = findings_of(analysis, chosen)
@@ -172,8 +173,16 @@ def _judged(run: Capture, shown: Capture, asked: Asked) -> Judged:
 
 
 def _proved(run: Judged, asked: Asked) -> Judged:
-    with console.stage("prove"):
+    with _stage("prove"):
         return replace(run, analysis=prove(run.read, run.analysis, copy=asked.excerpt))
+
+
+@contextmanager
+def _stage(name: str) -> Iterator[None]:
+    """A stage that is timed; what it took for itself alone goes back to the system after it."""
+    with console.stage(name):
+        yield
+        _native.give_back()
 
 
 def read(

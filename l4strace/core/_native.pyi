@@ -460,6 +460,9 @@ def path_networks(flows: ArrowRows) -> tuple[ArrowTable, list[tuple[str, bool]]]
 def thin(values: Sequence[float], most: int) -> list[int]:
     """Indexes of at most ``most`` of ``values`` that keep every peak (`page.drawing.thin`)."""
 
+def give_back() -> None:
+    """Gives memory that was freed in many pieces back to the system."""
+
 def quantiles(rows: ArrowRows, shares: Sequence[float]) -> list[float]:
     """Of each of ``shares``: the `value` below which that part of the `weight` lies.
 

@@ -38,6 +38,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     reading::register(m)?;
     redact::register(m)?;
     responses::register(m)?;
+    room::register(m)?;
     stats::register(m)?;
     tables::register(m)?;
     thin::register(m)?;

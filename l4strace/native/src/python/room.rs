@@ -1,9 +1,15 @@
 //! Memory that goes back to the system once its owner is gone.
 
-/// Drops `all`, which was in many pieces. The allocator keeps small ones for itself, and what others allocate next
+use pyo3::prelude::*;
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(give_back, m)?)
+}
+
+/// Gives back what was freed in many pieces. The allocator keeps small ones for itself, and what others allocate next
 /// (polars has an allocator of its own) would come on top of them.
-pub fn drop_all<T>(all: T) {
-    drop(all);
+#[pyfunction]
+pub fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         unsafe extern "C" {

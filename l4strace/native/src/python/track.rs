@@ -78,7 +78,10 @@ fn track<'py>(
     let dissected = dissected.iter().map(|one| std::mem::take(&mut one.borrow_mut().0)).collect();
     let mut run = native(py, || run_with(&inputs, dissected, threads, &mut watcher))?;
     let tables = caught(|| tables::all(py, &mut run, threads.most));
-    py.detach(|| room::drop_all(run));
+    py.detach(|| {
+        drop(run);
+        room::give_back();
+    });
     tables
 }
 
