@@ -114,11 +114,11 @@ def test_keys_choose_and_sort_what_is_shown() -> None:
 @pytest.mark.parametrize(
     ("values", "shown"),
     [
-        ({"cc": "prague", "mode": "accecn"}, True),
-        ({"cc": "cubic", "mode": "accecn", "mix": {"ect1": 9, "ect0": 0}}, False),
-        ({"mode": "accecn", "mix": {"ect1": 9, "ect0": 0}}, True),
-        ({"mode": "accecn", "mix": {"ect1": 0, "ect0": 9}}, False),
-        ({"mode": "classic", "mix": {"ect1": 9}}, False),
+        ({"cc": "prague", "accecn": True}, True),
+        ({"cc": "cubic", "accecn": True, "mix": {"ect1": 9, "ect0": 0}}, False),
+        ({"accecn": True, "mix": {"ect1": 9, "ect0": 0}}, True),
+        ({"accecn": True, "mix": {"ect1": 0, "ect0": 9}}, False),
+        ({"mix": {"ect1": 9}}, False),
     ],
 )
 def test_a_score_is_for_flows_that_may_be_prague(values: dict[str, Any], shown: bool) -> None:
