@@ -3,8 +3,9 @@
 What it checks
 --------------
 The CE marks that the kernel counted (delivered_ce), or a program over UDP, against the bounds that
-the feedback on the wire allows, both over the time that log and capture share; and whether more
-packets are in flight than the sender's window allows.
+the feedback on the wire allows, both over the time that log and capture share; where encryption
+hides the feedback, against the CE packets in a capture at the receiver; and whether more packets
+are in flight than the sender's window allows.
 
 Why it matters
 --------------
@@ -15,8 +16,9 @@ Evidence
 --------
 `kernel.delivered_ce` and `snd_cwnd`, and those of `udp_kernel`; `rounds.ce_lo`, `ce_hi`,
 `inflight_max_packets` and `limited_by`; `directions.ce_fed_back_lo` (which directions have
-counters). QUIC encrypts its feedback: a qlog is compared where keys open it. The window of media
-(SCReAM) is not compared, as it may be exceeded by design.
+counters); `udp_rounds.ce` of `udp_flows`, whose feedback is not read, and `flows.vantage`. QUIC
+encrypts it: a qlog is compared where keys open it, or at the receiver. The window of media (SCReAM)
+is not compared, as it may be exceeded by design.
 
 When it is wrong
 ----------------
@@ -36,6 +38,7 @@ import polars as pl
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
+from l4strace.schema.vantage import receiver
 from l4strace.wording.quantities import count
 
 TOLERANCE, TOLERATED = 0.05, 8
@@ -54,6 +57,9 @@ FRESH_NS = 100_000_000
 CWND_ERROR = 0.25
 """Median relative difference: by eye, five times the error of the estimate in steady rounds."""
 
+ROUND = (*subjects.KEY, "start_ns", "end_ns", "ce_lo", "ce_hi")
+"""What is compared of a round."""
+
 KERNEL, PROGRAM = "Kernel", "The sender's log"
 HEADLINES = {
     KERNEL: "Kernel and packets disagree",
@@ -66,16 +72,17 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     # The widest table: only what is compared is copied.
     needed = (*subjects.DIRECTION, "ts_ns", "delivered_ce", "snd_cwnd")
     samples = pl.concat([log.select(needed) for log in (evidence.kernel, evidence.udp_kernel)])
-    read = pl.col("flow").is_in(evidence.directions["flow"].implode())
-    joined = samples.filter(read)
-    if joined.is_empty() or evidence.rounds.is_empty():
+    arrived = _arrived(evidence)
+    shown = pl.concat([evidence.directions["flow"], arrived["flow"]]).unique()
+    joined = samples.filter(pl.col("flow").is_in(shown.implode()))
+    if joined.is_empty() or (evidence.rounds.is_empty() and arrived.is_empty()):
         return [Skipped("no log of a sender whose feedback the capture shows")]
     in_kernel = set(evidence.kernel["flow"].unique())
 
     def who(row: Row) -> str:
         return KERNEL if row["flow"] in in_kernel else PROGRAM
 
-    marks = _ce(evidence, joined).to_dicts()
+    marks = _ce(evidence, arrived, joined).to_dicts()
     windows = _cwnd(evidence, joined).to_dicts()
     return [
         *(_ce_finding(row, who(row)) for row in marks),
@@ -83,7 +90,15 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-def _ce(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
+def _arrived(evidence: Evidence) -> pl.DataFrame:
+    """CE of each round as it reached the receiver, of flows whose feedback is not read."""
+    places = evidence.udp_flows.select("source", "flow", "vantage")
+    slots = evidence.udp_rounds.join(places, on=["source", "flow"], maintain_order="left")
+    here = slots.filter(pl.col("vantage") == receiver())
+    return here.with_columns(ce_lo="ce", ce_hi="ce").select(ROUND, arrived=True)
+
+
+def _ce(evidence: Evidence, arrived: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
     """Directions whose counters disagree over the rounds that both log and capture show."""
     counted = _counted(joined)
     span = counted.group_by(subjects.DIRECTION).agg(
@@ -92,14 +107,14 @@ def _ce(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
         pl.len().alias("samples"),
     )
     fed_back = evidence.directions.filter(pl.col("ce_fed_back_lo").is_not_null())
+    read = subjects.rounds(evidence).join(fed_back, on=subjects.KEY, how="semi")
     rounds = (
-        subjects.rounds(evidence)
-        .join(fed_back, on=subjects.KEY, how="semi")
-        .select(*subjects.KEY, "start_ns", "end_ns", "ce_lo", "ce_hi")
+        pl.concat([read.select(ROUND, arrived=False), arrived])
         .join(span.filter(pl.col("samples") >= MIN_SAMPLES), on=subjects.DIRECTION)
         .filter((pl.col("start_ns") >= pl.col("from_ns")) & (pl.col("end_ns") <= pl.col("to_ns")))
     )
     common = rounds.group_by(subjects.KEY).agg(
+        pl.col("arrived").any(),
         pl.col("start_ns").min(),
         pl.col("end_ns").max(),
         pl.col("ce_lo").sum().cast(pl.Int64).alias("low"),
@@ -164,11 +179,14 @@ def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
 def _ce_finding(row: Row, who: str) -> Finding:
     low, high = row["low"], row["high"]
     bounds = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    shown = f"the feedback on the wire in the same time allows {bounds}"
+    if row["arrived"]:
+        shown = f"in the same time {count(low, 'packet')} arrived with CE"
     return Finding(
         Severity.NOTICE,
         Confidence.MEDIUM,
-        f"{who} and packets disagree on CE: delivered_ce grew by {row['delivered_ce']:,}, but the "
-        f"feedback on the wire in the same time allows {bounds}.",
+        f"{who} and packets disagree on CE: delivered_ce grew by {row['delivered_ce']:,}, but "
+        f"{shown}.",
         "Rule out a log of another run, and packets that the capture dropped.",
         **direction_of(row),
         measures=(Measure("delivered_ce", row["delivered_ce"], "packet", bounds),),

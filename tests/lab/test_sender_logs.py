@@ -174,6 +174,21 @@ def test_marks_in_the_log_of_scream_are_those_of_its_feedback(
     assert len(findings(l4s208.RULE, seen)) == fires
 
 
+@pytest.mark.parametrize(("share", "fires"), [(1, 0), (2, 1)])
+def test_marks_in_a_qlog_are_compared_with_those_at_the_receiver(
+    shared_data: Path, tmp_path: Path, share: int, fires: int
+) -> None:
+    """As it is, and with half of its marks; QUIC's own feedback is encrypted."""
+    folder = shared_data / "user-space" / "pq1"
+    text = lzma.decompress((folder / "sq.qlog.xz").read_bytes()).decode()
+    (tmp_path / "log").write_text(
+        re.sub(r'"ce": (\d+)', lambda found: f'"ce": {int(found[1]) // share}', text)
+    )
+    paths = [*(folder / f"{end}.pcap.xz" for end in "ab"), tmp_path / "log"]
+    seen = pipeline.derive(pipeline.read([str(path) for path in paths], companions=False))
+    assert len(findings(l4s208.RULE, seen)) == fires
+
+
 @pytest.mark.parametrize(
     ("run", "log", "fires"),
     [

@@ -5,6 +5,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from l4strace.model import Finding
 from l4strace.rules.l4s208_kernel_packets_disagree import RULE, check
 from tests.support.frames import evidence, frame, rounds, stack
 from tests.support.scenes import FLOWS, log
@@ -68,6 +69,25 @@ def test_fires_on_the_log_of_a_sender_over_udp_and_is_silent_on_its_twin(
         "The sender's log and packets disagree"
     ] * fires
     assert {one.headline for one in found} <= set(RULE.headlines)
+
+
+@pytest.mark.parametrize(
+    ("vantage", "marks", "fires"),
+    [("server", 1, 0), ("server", 3, 1), ("server", 0, 1), ("client", 3, 0), ("unknown", 3, 0)],
+)
+def test_marks_that_reach_the_receiver_stand_for_feedback_that_is_encrypted(
+    vantage: str, marks: int, fires: int
+) -> None:
+    """A qlog that counts one mark a round; the capture is at the receiver, or elsewhere."""
+    slots = rounds(200, ce=marks)
+    seen = evidence(
+        udp_flows=FLOWS.with_columns(transport=pl.lit("quic"), vantage=pl.lit(vantage)),
+        udp_rounds=slots,
+        udp_kernel=log(),
+    )
+    found = [one for one in check(seen) if isinstance(one, Finding)]
+    assert len(found) == fires
+    assert all("arrived with CE" in one.message for one in found)
 
 
 def test_a_log_without_feedback_in_clear_is_not_judged() -> None:
