@@ -97,8 +97,8 @@ fn enter(layers: &mut Layers, traffic_class: u8) -> Decoded {
     Ok(())
 }
 
-#[inline]
-pub(super) fn mapped(ip: &[u8; 20], at: usize) -> Address {
+#[inline(always)]
+pub(super) fn mapped<const N: usize>(ip: &[u8; N], at: usize) -> Address {
     [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, ip[at], ip[at + 1], ip[at + 2], ip[at + 3]]
 }
 

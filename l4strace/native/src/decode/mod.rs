@@ -47,7 +47,7 @@ pub enum Outcome {
 ///
 /// Fills everything but `frame`, `offset`, `ts_ns`, `captured_len` and `wire_len`, which it keeps, and the interface's
 /// number in the file.
-#[inline]
+#[inline(always)]
 pub fn frame(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) -> Outcome {
     if link_type == link::ETHERNET && plain::plain(data, wire_len, packet) {
         return Outcome::Tcp;
@@ -55,8 +55,17 @@ pub fn frame(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) ->
     walk(link_type, data, wire_len, packet)
 }
 
+/// What [`frame`] keeps of a packet.
+#[inline(always)]
+fn kept(packet: &Packet) -> Packet {
+    let Packet { frame, offset, ts_ns, interface, captured_len, wire_len, .. } = *packet;
+    Packet { frame, offset, ts_ns, interface, captured_len, wire_len, ..Packet::default() }
+}
+
 /// From header to header, whatever they are.
+#[inline(never)]
 fn walk(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) -> Outcome {
+    *packet = kept(packet);
     let mut layers = Layers {
         packet,
         station: [0; 6],

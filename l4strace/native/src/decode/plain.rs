@@ -2,9 +2,8 @@
 //! without extension headers, TCP.
 
 use super::bytes::{be16, be32};
-use super::ip::mapped;
-use super::options;
-use crate::packet::{Address, Packet};
+use super::{ip, options};
+use crate::packet::{Address, Network, Packet, Sack, Tunnel};
 
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
@@ -16,69 +15,99 @@ const PROTOCOL: u8 = 6;
 /// Fills in `packet` as the walk down the headers would, or returns false where anything is out of the ordinary.
 #[inline(always)]
 pub(super) fn plain(data: &[u8], wire: u32, packet: &mut Packet) -> bool {
-    let Some((head, rest)) = data.split_first_chunk::<ETHERNET>() else { return false };
-    let wire = wire.saturating_sub(ETHERNET as u32);
-    match be16(head, 12) {
-        0x0800 => v4(rest, wire, packet),
-        0x86dd => v6(rest, wire, packet),
+    match data.first_chunk() {
+        Some(head) if be16(head, 12) == 0x0800 => v4(data, head, wire, packet),
+        Some(head) if be16(head, 12) == 0x86dd => v6(data, wire, packet),
         _ => false,
     }
 }
 
+const V4: usize = ETHERNET + IPV4;
+const V6: usize = ETHERNET + IPV6;
+
 #[inline(always)]
-fn v4(data: &[u8], wire: u32, packet: &mut Packet) -> bool {
-    let Some((ip, rest)) = data.split_first_chunk::<IPV4>() else { return false };
-    let whole = be16(ip, 6) & 0x3fff == 0;
+fn v4(data: &[u8], head: &[u8; V4 + TCP], wire: u32, packet: &mut Packet) -> bool {
+    let whole = be16(head, 20) & 0x3fff == 0;
+    if head[14] != 0x45 || head[23] != PROTOCOL || !whole {
+        return false;
+    }
     // The length of IP is 0 in super-packets.
-    let length = u32::from(be16(ip, 2));
-    if ip[0] != 0x45 || ip[9] != PROTOCOL || !whole || length > wire || length < IPV4 as u32 {
-        return false;
-    }
-    packet.key.src = mapped(ip, 12);
-    packet.key.dst = mapped(ip, 16);
+    let Some(header) = header::<V4>(data, u32::from(be16(head, 16)), wire) else { return false };
+    packet.key.src = ip::mapped(head, 26);
+    packet.key.dst = ip::mapped(head, 30);
     packet.ip_version = 4;
-    packet.ttl = ip[8];
-    packet.dscp = ip[1] >> 2;
-    packet.ip_ecn = ip[1] & 3;
-    packet.ip_id = Some(be16(ip, 4));
-    tcp(rest, length - IPV4 as u32, packet)
+    packet.ttl = head[22];
+    packet.dscp = head[15] >> 2;
+    packet.ip_ecn = head[15] & 3;
+    packet.ip_id = Some(be16(head, 18));
+    tcp(&header, packet)
 }
 
+#[inline(never)]
 fn v6(data: &[u8], wire: u32, packet: &mut Packet) -> bool {
-    let Some((ip, rest)) = data.split_first_chunk::<IPV6>() else { return false };
-    let length = u32::from(be16(ip, 4));
-    if ip[0] >> 4 != 6 || ip[6] != PROTOCOL || length == 0 || length + IPV6 as u32 > wire {
+    let Some(head) = data.first_chunk::<{ V6 + TCP }>() else { return false };
+    let length = u32::from(be16(head, 18));
+    if head[14] >> 4 != 6 || head[20] != PROTOCOL || length == 0 {
         return false;
     }
-    packet.key.src = Address::try_from(&ip[8..24]).unwrap_or_default();
-    packet.key.dst = Address::try_from(&ip[24..40]).unwrap_or_default();
+    let Some(header) = header::<V6>(data, length + IPV6 as u32, wire) else { return false };
+    packet.key.src = Address::try_from(&head[22..38]).unwrap_or_default();
+    packet.key.dst = Address::try_from(&head[38..54]).unwrap_or_default();
     packet.ip_version = 6;
-    packet.ttl = ip[7];
-    packet.dscp = (be16(ip, 0) >> 6 & 0x3f) as u8;
-    packet.ip_ecn = ip[1] >> 4 & 3;
-    tcp(rest, length, packet)
+    packet.ttl = head[21];
+    packet.dscp = (be16(head, 14) >> 6 & 0x3f) as u8;
+    packet.ip_ecn = head[15] >> 4 & 3;
+    packet.ip_id = None;
+    tcp(&header, packet)
 }
 
-/// The TCP header; its IP packet has `length` bytes for it.
+/// The header of TCP, and what follows it.
+struct Header<'a> {
+    fixed: &'a [u8; TCP],
+    options: &'a [u8],
+    payload_len: u32,
+}
+
+/// That which begins at `AT`, in a packet of IP of so many bytes; none where lengths contradict each other.
 #[inline(always)]
-fn tcp(data: &[u8], length: u32, packet: &mut Packet) -> bool {
-    let Some(tcp) = data.first_chunk::<TCP>() else { return false };
-    let header = usize::from(tcp[12] >> 4) * 4;
-    let Some(rest) = data.get(TCP..header).filter(|_| length >= header as u32) else { return false };
+fn header<const AT: usize>(data: &[u8], length: u32, wire: u32) -> Option<Header<'_>> {
+    let fixed = data.get(AT..)?.first_chunk::<TCP>()?;
+    let size = usize::from(fixed[12] >> 4) * 4;
+    let options = data.get(AT + TCP..AT + size)?;
+    let payload_len = length.checked_sub((AT - ETHERNET + size) as u32)?;
+    (length + ETHERNET as u32 <= wire).then_some(Header { fixed, options, payload_len })
+}
+
+/// Fills in the rest. Field by field, in the order in which they are read: that keeps all in registers.
+#[inline(always)]
+fn tcp(header: &Header<'_>, packet: &mut Packet) -> bool {
+    let tcp = header.fixed;
     packet.key.src_port = be16(tcp, 0);
     packet.key.dst_port = be16(tcp, 2);
+    packet.key.network = Network::default();
     packet.seq = be32(tcp, 4);
     packet.ack = be32(tcp, 8);
     packet.flags = be16(tcp, 12) & 0x0fff;
     packet.window = be16(tcp, 14);
-    packet.payload_len = length - header as u32;
-    options::options(packet, rest)
+    packet.payload_len = header.payload_len;
+    packet.station = [0; 6];
+    packet.outer_ecn = None;
+    packet.tunnel = Tunnel::None;
+    packet.mss = None;
+    packet.wscale = None;
+    packet.sack_permitted = false;
+    packet.timestamps = None;
+    packet.accecn = None;
+    packet.sack = Sack::default();
+    packet.options_cut = false;
+    options::options(packet, header.options)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{frame, link, walk, Outcome};
     use super::*;
+    use crate::packet::{AccEcnOption, FlowKey};
 
     /// Timestamps, an AccECN option, SACK with one block.
     const OPTIONS: [u8; 36] = [
@@ -108,9 +137,28 @@ mod tests {
         frame
     }
 
+    /// What an earlier frame may have left in the place of a packet.
+    fn another() -> Packet {
+        Packet {
+            station: [1; 6],
+            key: FlowKey { network: Network::virtual_network(7), ..FlowKey::default() },
+            outer_ecn: Some(1),
+            tunnel: Tunnel::Gre,
+            ip_id: Some(1),
+            mss: Some(1),
+            wscale: Some(1),
+            sack_permitted: true,
+            timestamps: Some((1, 1)),
+            accecn: Some(AccEcnOption::default()),
+            sack: Sack { count: 1, blocks: [(1, 2); 4] },
+            options_cut: true,
+            ..Packet::default()
+        }
+    }
+
     /// What `read` makes of a frame; the packet where it is one.
     fn read(frame: &[u8], wire: u32, read: fn(u32, &[u8], u32, &mut Packet) -> Outcome) -> (Outcome, Packet) {
-        let mut packet = Packet::default();
+        let mut packet = another();
         match read(link::ETHERNET, frame, wire, &mut packet) {
             outcome @ Outcome::Not(_) => (outcome, Packet::default()),
             outcome => (outcome, packet),
@@ -120,7 +168,7 @@ mod tests {
     #[test]
     fn a_plain_segment_needs_no_walk() {
         for v6 in [false, true] {
-            let (frame, mut packet) = (segment(v6), Packet::default());
+            let (frame, mut packet) = (segment(v6), another());
             assert!(plain(&frame, frame.len() as u32, &mut packet));
             assert_eq!(packet, read(&frame, frame.len() as u32, walk).1);
             assert_eq!((packet.payload_len, packet.sack.count), (PAYLOAD as u32, 1));

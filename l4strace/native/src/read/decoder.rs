@@ -82,7 +82,10 @@ impl Decoder {
             Ok(record) => {
                 let size = record.size;
                 match self.decode(&record, bytes, packet) {
-                    Decoded::Tcp => Next::Packet(size),
+                    Decoded::Tcp => {
+                        self.info.tcp_packets += 1;
+                        Next::Packet(size)
+                    }
                     Decoded::Udp(payload) => Next::Datagram(size, payload),
                     Decoded::Neither => Next::Skipped(size),
                 }
@@ -95,28 +98,30 @@ impl Decoder {
     /// returns how many bytes that was and how many are needed for one step more (`None`: stop).
     pub fn feed(&mut self, bytes: &[u8], sink: &mut impl Sink) -> (u64, Option<usize>) {
         let mut batch = [Packet::default(); BATCH];
-        let (mut done, mut held) = (0u64, 0);
+        let (mut done, mut held) = (self.begin(), 0);
         let wanted = loop {
             let rest = usize::try_from(done).ok().and_then(|n| bytes.get(n..)).unwrap_or_default();
-            match self.next(rest, &mut batch[held]) {
-                Next::Packet(n) => {
+            let record = match self.step(rest) {
+                Ok(record) => record,
+                Err(Next::More(wanted)) => break Some(wanted),
+                Err(Next::Stop) => break None,
+                Err(Next::Skipped(n) | Next::Packet(n) | Next::Datagram(n, _)) => {
                     done += n;
-                    held += 1;
-                    if held == BATCH {
-                        sink.packets(&batch);
-                        held = 0;
-                    }
+                    continue;
                 }
-                Next::Datagram(n, Payload { at, len }) => {
-                    done += n;
-                    sink.datagram(&batch[held], &rest[at..at + len]);
-                }
-                Next::Skipped(n) => done += n,
-                Next::More(wanted) => break Some(wanted),
-                Next::Stop => break None,
+            };
+            done += record.size;
+            match self.decode(&record, rest, &mut batch[held]) {
+                Decoded::Tcp => held += 1,
+                Decoded::Udp(Payload { at, len }) => sink.datagram(&batch[held], &rest[at..at + len]),
+                Decoded::Neither => {}
+            }
+            if held == BATCH {
+                self.hand_over(&batch, sink);
+                held = 0;
             }
         };
-        sink.packets(&batch[..held]);
+        self.hand_over(&batch[..held], sink);
         (done, wanted)
     }
 
@@ -134,13 +139,31 @@ impl Decoder {
         }
     }
 
-    #[inline(always)]
+    #[inline]
+    fn hand_over(&mut self, packets: &[Packet], sink: &mut impl Sink) {
+        self.info.tcp_packets += packets.len() as u64;
+        sink.packets(packets);
+    }
+
+    /// Consumes the file header, once.
+    fn begin(&mut self) -> u64 {
+        let size = std::mem::take(&mut self.header) as u64;
+        self.offset += size;
+        size
+    }
+
+    /// The next record, or what is there instead.
+    #[inline]
     fn record(&mut self, bytes: &[u8]) -> Result<Record, Next> {
-        if self.header > 0 {
-            let size = std::mem::take(&mut self.header) as u64;
-            self.offset = size;
-            return Err(Next::Skipped(size));
+        match self.begin() {
+            0 => self.step(bytes),
+            size => Err(Next::Skipped(size)),
         }
+    }
+
+    /// The same behind the file header.
+    #[inline(always)]
+    fn step(&mut self, bytes: &[u8]) -> Result<Record, Next> {
         let step = match &mut self.format {
             Format::Pcap(pcap) => pcap.step(bytes),
             Format::Pcapng(pcapng) => pcapng.step(bytes, &mut self.info, &mut self.stats),
@@ -174,30 +197,28 @@ impl Decoder {
     #[inline(always)]
     fn decode(&mut self, record: &Record, bytes: &[u8], packet: &mut Packet) -> Decoded {
         let frame = self.info.records;
-        *packet = Packet {
-            frame,
-            offset: self.offset - record.size,
-            ts_ns: record.ts_ns,
-            interface: record.interface,
-            captured_len: record.captured_len,
-            wire_len: record.wire_len,
-            ..Packet::default()
-        };
+        packet.frame = frame;
+        packet.offset = self.offset - record.size;
+        packet.ts_ns = record.ts_ns;
+        packet.interface = record.interface;
+        packet.captured_len = record.captured_len;
+        packet.wire_len = record.wire_len;
         match decode::frame(record.link_type, record.bytes(bytes), record.wire_len, packet) {
-            Outcome::Tcp => {}
-            Outcome::OddTcp(loss) => self.stats.count(loss, frame),
-            Outcome::Part(part) => return self.fragment(&part, packet),
+            Outcome::Tcp => Decoded::Tcp,
+            Outcome::OddTcp(loss) => {
+                self.stats.count(loss, frame);
+                Decoded::Tcp
+            }
+            Outcome::Part(part) => self.fragment(&part, packet),
             Outcome::Udp(payload) => {
                 self.info.udp_packets += 1;
-                return Decoded::Udp(Payload { at: record.data + payload.at, ..payload });
+                Decoded::Udp(Payload { at: record.data + payload.at, ..payload })
             }
             Outcome::Not(loss) => {
                 self.stats.count(loss, frame);
-                return Decoded::Neither;
+                Decoded::Neither
             }
         }
-        self.info.tcp_packets += 1;
-        Decoded::Tcp
     }
 
     /// A packet when all its fragments are here.
@@ -207,7 +228,6 @@ impl Decoder {
         self.stats.add(Loss::IpFragments, given_up);
         let Some(whole) = whole else { return Decoded::Neither };
         *packet = whole;
-        self.info.tcp_packets += 1;
         Decoded::Tcp
     }
 

@@ -24,8 +24,8 @@ impl Record {
     /// The packet's bytes, as far as decoding needs them.
     #[inline]
     pub fn bytes<'a>(&self, record: &'a [u8]) -> &'a [u8] {
-        let end = (self.data + self.captured_len as usize).min(record.len());
-        &record[self.data.min(end)..end]
+        let end = self.data + self.captured_len as usize;
+        record.get(self.data..end).unwrap_or_else(|| record.get(self.data..).unwrap_or_default())
     }
 }
 
