@@ -25,12 +25,16 @@ impl RttFilter {
         }
     }
 
+    // No shift is of more than MAX_SRTT_SHIFT + 1 bits.
+
+    #[inline(always)]
     pub fn srtt_us(&self) -> u64 {
-        shr(self.srtt, self.srtt_shift)
+        self.srtt >> (self.srtt_shift & 63)
     }
 
+    #[inline(always)]
     pub fn mdev_us(&self) -> u64 {
-        shr(self.mdev, self.mdev_shift)
+        self.mdev >> (self.mdev_shift & 63)
     }
 
     /// One RTT sample of prague_pkts_acked; the caller leaves out samples of -1.

@@ -118,8 +118,9 @@ fn span(t: &mut Columns, dirs: &[DirectionView<'_>]) {
     t.i64("last_ns", totals().map(|n| n.last_ns));
     t.i64("first_ce_ns", totals().map(|n| n.first_ce.map(|c| c.0)));
     t.u64("first_ce_frame", totals().map(|n| n.first_ce.map(|c| c.1)));
-    t.u8("dscp", totals().map(|n| n.dscps.most().0));
-    t.u64("other_dscps", totals().map(|n| n.packets().saturating_sub(n.dscps.most().1)));
+    let dscps = || totals().map(|n| (n.packets(), n.dscps.most(n.packets())));
+    t.u8("dscp", dscps().map(|(_, (most, _))| most));
+    t.u64("other_dscps", dscps().map(|(packets, (_, have_it))| packets.saturating_sub(have_it)));
     // What a sender of TCP decides about ECN is in its handshake.
     t.u32("ecn_runs", dirs.iter().map(|_| None));
     t.u32_lists("first_ecn_runs", dirs.iter().map(|_| None::<[u32; 0]>));

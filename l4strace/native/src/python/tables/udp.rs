@@ -99,7 +99,7 @@ pub fn flows(flows: &[UdpView<'_>]) -> Columns {
 
 /// How a sender tries ECN out, and with which DSCP.
 fn ecn_tried(t: &mut Columns, dirs: &[Direction<'_>]) {
-    let dscps = || dirs.iter().map(|d| (d.tally.packets, d.tally.dscps.most()));
+    let dscps = || dirs.iter().map(|d| (d.tally.packets, d.tally.dscps.most(d.tally.packets)));
     t.u8("dscp", dscps().map(|(_, most)| most.0));
     t.u64("other_dscps", dscps().map(|(packets, most)| packets.saturating_sub(most.1)));
     let runs = || dirs.iter().map(|d| d.view.flow.runs(usize::from(!d.forward)));

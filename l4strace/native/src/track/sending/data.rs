@@ -2,6 +2,7 @@
 
 use super::segments::Segments;
 use crate::packet::Packet;
+use crate::track::table::keys::fold;
 
 /// Packets on the wire that one data packet can stand for: 13 bits, above which a segment keeps its marks.
 pub const MOST_WEIGHT: u16 = (1 << 13) - 1;
@@ -81,11 +82,11 @@ impl Patience {
 #[inline(always)]
 fn print_of(p: &Packet) -> u16 {
     let (tsval, tsecr) = p.timestamps.unwrap_or_default();
-    let words = [u32::from(p.ip_id.unwrap_or(0)), tsval, tsecr, p.ack, u32::from(p.window)];
-    // FNV-1a over words (Fowler, Noll, Vo), folded.
-    let hash =
-        words.iter().fold(0x811c_9dc5u32, |h, word| (h ^ word).wrapping_mul(0x0100_0193).rotate_left(5));
-    (hash >> 16) as u16 ^ hash as u16
+    let id = p.ip_id.unwrap_or(0);
+    let stamps = u64::from(tsval) << 32 | u64::from(tsecr);
+    let others = u64::from(p.ack) << 32 | u64::from(p.window) << 16 | u64::from(id);
+    // Without these constants all packets without timestamps would have the same.
+    (fold(stamps ^ 0x9e37_79b9_7f4a_7c15, others ^ 0xc2b2_ae3d_27d4_eb4f) >> 48) as u16
 }
 
 /// Packets that a payload takes on the wire; mostly one, which needs no division.
@@ -95,4 +96,25 @@ fn weight(payload_len: u32, mss: u32) -> u16 {
         return 1;
     }
     payload_len.div_ceil(mss).min(u32::from(MOST_WEIGHT)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_field_of_a_print_makes_another() {
+        let plain = Packet { ip_id: Some(7), ack: 5, window: 9, ..Packet::default() };
+        let stamped = Packet { timestamps: Some((3, 4)), ..plain };
+        for p in [plain, stamped] {
+            let others = [
+                Packet { ip_id: Some(8), ..p },
+                Packet { ack: 6, ..p },
+                Packet { window: 10, ..p },
+                Packet { timestamps: Some((3, 5)), ..p },
+                Packet { timestamps: Some((2, 4)), ..p },
+            ];
+            assert!(others.iter().all(|other| print_of(other) != print_of(&p)));
+        }
+    }
 }

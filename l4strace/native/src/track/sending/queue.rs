@@ -19,6 +19,18 @@ impl<T> Queue<T> {
         self.items.push(item);
     }
 
+    // These two ask for less than their likes of the slice, which checks its bounds first.
+
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.items.len() - self.taken
+    }
+
+    #[inline(always)]
+    pub fn first(&self) -> Option<&T> {
+        self.items.get(self.taken)
+    }
+
     /// Closes up where that moves no more than was taken; else the slice grows.
     #[cold]
     fn make_room(&mut self) {

@@ -24,23 +24,32 @@ pub struct Keys {
     slots: Vec<Slot>,
     entries: Vec<Entry>,
     seed: u64,
-    /// The key that was asked for last and its reverse, and the id of the first: packets of one conversation
-    /// come in runs.
-    last: Option<([FlowKey; 2], u32)>,
+    /// Keys that were asked for last, each with its reverse and its own id, by their ports: packets of one
+    /// conversation come in runs, and a few take turns.
+    recent: [Option<([FlowKey; 2], u32)>; RECENT],
+}
+
+/// A power of two.
+const RECENT: usize = 8;
+
+/// The same for both directions.
+#[inline(always)]
+fn place(key: &FlowKey) -> usize {
+    usize::from(key.src_port.wrapping_add(key.dst_port)) % RECENT
 }
 
 impl Default for Keys {
     fn default() -> Self {
         // A random seed, because the addresses in a capture are chosen by strangers.
         let seed = RandomState::new().build_hasher().finish();
-        Keys { slots: vec![Slot::default(); 64], entries: Vec::new(), seed, last: None }
+        Keys { slots: vec![Slot::default(); 64], entries: Vec::new(), seed, recent: [None; RECENT] }
     }
 }
 
 impl Keys {
     /// From now on packets of `key` have this id.
     pub fn put(&mut self, key: FlowKey, id: u32) {
-        self.last = None;
+        self.recent = [None; RECENT];
         if (self.entries.len() + 1) * 2 > self.slots.len() {
             self.grow();
         }
@@ -73,10 +82,10 @@ impl Keys {
         }
     }
 
-    /// The id of the key that was asked for last, or of its reverse.
-    #[inline]
+    /// The id of a key that was asked for lately, or of its reverse.
+    #[inline(always)]
     pub fn again(&self, key: &FlowKey) -> Option<u32> {
-        let (keys, id) = self.last.as_ref()?;
+        let (keys, id) = self.recent[place(key)].as_ref()?;
         // One port shows which of the two it can be, as a rule.
         let reverse = u32::from(key.src_port != keys[0].src_port);
         keys[reverse as usize].is(key).then_some(id ^ reverse)
@@ -85,7 +94,7 @@ impl Keys {
     /// The key was asked for, and has this id.
     #[inline]
     pub fn note(&mut self, key: &FlowKey, id: u32) {
-        self.last = Some(([*key, key.reversed()], id));
+        self.recent[place(key)] = Some(([*key, key.reversed()], id));
     }
 
     #[inline]
@@ -112,7 +121,7 @@ impl Keys {
 
     /// Keeps the keys whose id has a new one.
     pub fn keep(&mut self, new: impl Fn(u32) -> Option<u32>) {
-        self.last = None;
+        self.recent = [None; RECENT];
         self.entries.retain_mut(|entry| {
             let id = new(entry.id);
             entry.id = id.unwrap_or_default();
@@ -144,8 +153,9 @@ impl Keys {
     }
 }
 
-#[inline]
-fn fold(a: u64, b: u64) -> u64 {
+/// Two words as one, each bit of which depends on all of theirs (the mix of wyhash).
+#[inline(always)]
+pub fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }
