@@ -1,11 +1,11 @@
 //! Header prediction: nearly every packet is the next data of its side with the report of the packet before it, or
 //! acknowledges more of what the other side sent. Those are followed here, with what they cannot move left out.
 
-use super::direction::Direction;
 use super::flow::{Ended, Flow};
 use crate::packet::{flag, Packet};
 use crate::track::rounds::rows::Rows;
 use crate::track::sending::data::Data;
+use crate::track::sending::segments::Plain;
 use crate::track::sending::sender::Sender;
 
 impl Flow {
@@ -13,23 +13,30 @@ impl Flow {
     /// where it may be another one.
     #[inline(always)]
     pub(in crate::track) fn predicted(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> bool {
-        let has_data = p.payload_len > 0;
         if !self.is_quiet(p) || !self.dirs[side].space.stands_at(p.seq) {
             return false;
         }
-        if !(if has_data { self.sends_next(p, side) } else { self.acks_more(p, side) }) {
-            return false;
-        }
-        self.last_ns = p.ts_ns;
-        self.dirs[side].totals.packet(p);
-        self.echo(p, side);
-        if has_data {
+        if p.payload_len > 0 {
+            if !self.sends_next(p, side) {
+                return false;
+            }
+            self.seen(p, side);
             self.next_data(p, side);
         } else {
-            self.next_ack(p, side, rows);
+            let Some(plain) = self.acks_more(p, side) else { return false };
+            self.seen(p, side);
+            self.next_ack(p, side, &plain, rows);
         }
         self.last_frame = p.frame;
         true
+    }
+
+    /// What any packet moves.
+    #[inline(always)]
+    fn seen(&mut self, p: &Packet, side: usize) {
+        self.last_ns = p.ts_ns;
+        self.dirs[side].totals.packet(p);
+        self.echo(p, side);
     }
 
     /// The handshake is over, nothing waits to be decided, and the packet neither opens nor closes.
@@ -55,29 +62,31 @@ impl Flow {
         let data = Data::of(p, me.space.highest(), self.mss[side]);
         me.space.advance(p.seq.wrapping_add(p.payload_len), data.end);
         if let Some(sender) = me.sender.as_mut() {
-            sender.send(&data, p.ip_ecn, p.frame, self.patience_ns);
+            sender.send_next(&data, p.ip_ecn, p.frame);
         }
         self.merged(p, side, data.weight);
         self.repeat_report(p, side);
     }
 
-    /// More than before is acknowledged, of what was sent, of a capture that has each packet once.
+    /// More than before is acknowledged, of what was sent, of a capture that has each packet once: whole segments.
     #[inline(always)]
-    fn acks_more(&self, p: &Packet, side: usize) -> bool {
-        p.sack.count == 0
-            && self.remembered.is_none()
-            && self.ended == Ended::Open
-            && self.dirs[side ^ 1].is_acked_by(p)
+    fn acks_more(&self, p: &Packet, side: usize) -> Option<Plain> {
+        if p.sack.count > 0 || self.remembered.is_some() || self.ended != Ended::Open {
+            return None;
+        }
+        let peer = &self.dirs[side ^ 1];
+        let ack = peer.space.unwrap(p.ack);
+        peer.sender.as_deref().filter(|_| ack > peer.acked)?.segments.plain(ack)
     }
 
     #[inline(always)]
-    fn next_ack(&mut self, p: &Packet, side: usize, rows: &mut Rows) {
+    fn next_ack(&mut self, p: &Packet, side: usize, plain: &Plain, rows: &mut Rows) {
         self.dirs[side].feedback.expect(1);
         let peer = &mut self.dirs[side ^ 1];
         let ack = peer.space.unwrap(p.ack);
         peer.acked = ack;
         let Some(sender) = peer.sender.as_mut() else { return };
-        let got = sender.ack(ack, &[], p.ts_ns, self.mss[side ^ 1]);
+        let got = sender.ack_plain(ack, plain, p.ts_ns);
         if let Some(shift) = self.shift[side] {
             sender.offered(u64::from(p.window) << shift);
         }
@@ -86,13 +95,5 @@ impl Flow {
         }
         self.feedback(p, side, ack, true, &got);
         self.settle_round(p, side ^ 1, rows);
-    }
-}
-
-impl Direction {
-    #[inline(always)]
-    fn is_acked_by(&self, p: &Packet) -> bool {
-        let ack = self.space.unwrap(p.ack);
-        self.sender.as_deref().is_some_and(|sender| (self.acked + 1..=sender.segments.max).contains(&ack))
     }
 }

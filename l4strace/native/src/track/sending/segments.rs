@@ -49,6 +49,14 @@ pub struct Delivered {
     pub merged: bool,
 }
 
+/// What a plain ACK delivers, in how many segments, of which the last was sent then.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain {
+    got: Delivered,
+    number: usize,
+    sent_ns: i64,
+}
+
 /// The send side of one direction, as it can be followed at the capture point.
 #[derive(Debug, Default)]
 pub struct Segments {
@@ -117,12 +125,18 @@ impl Segments {
             if data.start > self.max {
                 self.holes.open(self.max, data);
             }
-            self.max = data.end;
-            self.newest_id = data.ip_id;
-            self.push(data, 0);
+            self.send_next(data);
             return Sent::New;
         }
         self.send_again(data, patience_ns)
+    }
+
+    /// The same for data that begins where all before it ends.
+    #[inline(always)]
+    pub fn send_next(&mut self, data: &Data) {
+        self.max = data.end;
+        self.newest_id = data.ip_id;
+        self.push(data, 0);
     }
 
     #[inline(always)]
@@ -204,46 +218,65 @@ impl Segments {
 
     /// Cumulative acknowledgement; returns what it delivers beyond earlier SACKs. Bytes that the capture
     /// missed count as packets of `mss`.
-    #[inline(always)]
+    #[inline]
     pub fn ack(&mut self, ack: i64, ts_ns: i64, mss: u32) -> Delivered {
         if ack <= self.una {
             return Delivered::default();
         }
-        let (mut got, last) = self.take_plain(ack);
-        match last {
-            Some((end, sent_ns)) if end == ack && self.is_all(ack, got.bytes) => {
-                got.rtt_ns = Some(ts_ns - sent_ns)
-            }
-            _ => got = self.take_rest(got, last, ack, ts_ns, mss),
+        if let Some(plain) = self.plain(ack) {
+            return self.take_plain(ack, &plain, ts_ns);
         }
-        self.una = ack;
-        self.reported = self.reported.max(ack);
-        if self.max < ack {
-            self.max = ack;
-        }
-        self.holes.forget_below(ack);
+        let got = self.take(ack, ts_ns, mss);
+        self.acknowledged(ack);
         got
     }
 
-    /// All `bytes` up to an ACK are those of the segments that it took.
     #[inline(always)]
-    fn is_all(&self, ack: i64, bytes: u64) -> bool {
-        let overlaps = self.queue.first().is_some_and(|s| s.start < ack);
-        bytes as i64 == ack - self.una && !overlaps
+    fn acknowledged(&mut self, ack: i64) {
+        self.una = ack;
+        self.reported = self.reported.max(ack);
+        self.max = self.max.max(ack);
+        self.holes.forget_below(ack);
     }
 
-    /// What an ACK takes behind the plain segments; `newest`: end and time of the last of these.
-    #[cold]
-    fn take_rest(
-        &mut self,
-        mut got: Delivered,
-        mut newest: Option<(i64, i64)>,
-        ack: i64,
-        ts_ns: i64,
-        mss: u32,
-    ) -> Delivered {
-        let mut filled = newest.map(|(_, sent_ns)| sent_ns);
-        let mut unseen = ack - self.una - got.bytes as i64;
+    /// What an ACK delivers that covers whole segments alone, all that there is of them, while nothing of them or
+    /// behind them is reported, and each was sent once.
+    #[inline(always)]
+    pub fn plain(&self, ack: i64) -> Option<Plain> {
+        let (mut got, mut number) = (Delivered::default(), 0);
+        let mut rest = self.queue.iter();
+        for s in &mut rest {
+            let end = s.end();
+            if s.is(SACKED | RETRANSMITTED) || end > ack || end <= self.reported {
+                return None;
+            }
+            got.add(s);
+            number += 1;
+            if end == ack {
+                let overlaps = rest.next().is_some_and(|s| s.start < ack);
+                let is_all = got.bytes as i64 == ack - self.una && !overlaps;
+                return is_all.then_some(Plain { got, number, sent_ns: s.ts_ns });
+            }
+        }
+        None
+    }
+
+    /// Takes what [`Segments::plain`] found.
+    #[inline(always)]
+    pub fn take_plain(&mut self, ack: i64, plain: &Plain, ts_ns: i64) -> Delivered {
+        self.queue.take(plain.number);
+        self.packets -= plain.got.packets;
+        self.acknowledged(ack);
+        Delivered { rtt_ns: Some(ts_ns - plain.sent_ns), ..plain.got }
+    }
+
+    /// Takes all segments up to an ACK, whatever they are.
+    #[inline(never)]
+    fn take(&mut self, ack: i64, ts_ns: i64, mss: u32) -> Delivered {
+        let mut got = Delivered::default();
+        // End and time of the newest segment, and time of the newest that SACK had not reported.
+        let (mut newest, mut filled) = (None, None);
+        let mut unseen = ack - self.una;
         let mut retransmitted = false;
         while let Some(s) = self.queue.first().copied().filter(|s| s.start < ack) {
             if s.end() > ack {
@@ -276,24 +309,6 @@ impl Segments {
             got.packets += (unseen as u64).div_ceil(u64::from(mss.max(1))).min(1 << 20) as u32;
         }
         got
-    }
-
-    /// Takes the segments up to `ack` that were sent once, while nothing behind them is reported: what they deliver,
-    /// and end and time of the last of them.
-    #[inline(always)]
-    fn take_plain(&mut self, ack: i64) -> (Delivered, Option<(i64, i64)>) {
-        let (mut got, mut last, mut taken) = (Delivered::default(), None, 0);
-        for s in self.queue.iter() {
-            let end = s.end();
-            if s.is(SACKED | RETRANSMITTED) || end > ack || end <= self.reported {
-                break;
-            }
-            got.add(s);
-            (last, taken) = (Some((end, s.ts_ns)), taken + 1);
-        }
-        self.queue.take(taken);
-        self.packets -= got.packets;
-        (got, last)
     }
 
     /// Part of an (offload) packet was acknowledged: its rest stays outstanding.

@@ -8,13 +8,15 @@ use super::rtt::RttTotals;
 use super::segments::{Delivered, Segments, Sent};
 use super::smallest::WindowedMin;
 use super::train::Trains;
-use super::window::{Acked, Window};
+use super::window::Window;
 use crate::maybe::Maybe;
 use crate::packet::Packet;
 use crate::prague::build::{RTT_TRANSITION, RTT_TRANSITION_515};
 use crate::prague::{Paced, PacketReplay};
 use crate::track::feedback::ace::Step;
 use crate::track::rounds::round::{Limit, Round, RoundRow};
+
+mod acked;
 
 /// What the flow knows when a round ends, and the sender does not.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,8 +64,8 @@ pub struct Sender {
     /// Rows that its rounds have.
     pub rows: u32,
     smallest: WindowedMin,
-    /// tcp_min_rtt: the same with packets that overtook others, which SACK reports.
-    kernel_least: WindowedMin,
+    /// tcp_min_rtt: the same with packets that overtook others, which SACK reports. From the first of them on.
+    kernel_least: Option<WindowedMin>,
     /// Alpha as builds up to 2022 update it, and as builds from 5.15 on do.
     clocks: [Clock; 2],
     /// Prague's RTT filters and fallback score, fed with the RTTs seen here.
@@ -94,7 +96,7 @@ impl Sender {
             number: 0,
             rows: 0,
             smallest: WindowedMin::default(),
-            kernel_least: WindowedMin::default(),
+            kernel_least: None,
             clocks: [RTT_TRANSITION, RTT_TRANSITION_515].map(|rounds| Clock::new(rounds, at)),
             replay: PacketReplay::new(handshake_us),
             handshake_us,
@@ -111,6 +113,19 @@ impl Sender {
     #[inline(always)]
     pub fn send(&mut self, data: &Data, ecn: u8, frame: u64, patience_ns: i64) -> Sent {
         let sent = self.segments.send(data, patience_ns);
+        self.sent(data, ecn, frame, sent);
+        sent
+    }
+
+    /// The same for data that begins where all before it ends.
+    #[inline(always)]
+    pub fn send_next(&mut self, data: &Data, ecn: u8, frame: u64) {
+        self.segments.send_next(data);
+        self.sent(data, ecn, frame, Sent::New);
+    }
+
+    #[inline(always)]
+    fn sent(&mut self, data: &Data, ecn: u8, frame: u64, sent: Sent) {
         if !self.round.open {
             self.begin_round(data.ts_ns, frame, data.end);
         }
@@ -132,48 +147,6 @@ impl Sender {
         self.reductions.sent(self.number, in_flight);
         self.bursts.send(data.ts_ns, len, frame);
         self.sent_trains.add(data.ts_ns, u64::from(len));
-        sent
-    }
-
-    /// An acknowledgement of this direction, with its SACK blocks.
-    #[inline(always)]
-    pub fn ack(&mut self, ack: i64, blocks: &[(i64, i64)], ts_ns: i64, mss: u32) -> Delivered {
-        let mut got = self.segments.ack(ack, ts_ns, mss);
-        if !blocks.is_empty() {
-            self.segments.sack(blocks, &mut got);
-        }
-        self.acked_bytes += got.bytes;
-        self.round.acked_bytes += got.bytes;
-        self.round.acked_packets = self.round.acked_packets.saturating_add(got.packets);
-        if got.bytes > 0 {
-            self.acked_trains.add(ts_ns, got.bytes);
-        }
-        if self.segments.una >= self.segments.max {
-            self.round.drained = true;
-            self.drained_ns = ts_ns;
-        }
-        if got.packets > 0 {
-            self.window.acked(&Acked {
-                ts_ns,
-                packets: got.packets,
-                in_flight: self.segments.inflight_packets(),
-                rtt_ns: got.rtt_ns,
-                una: self.segments.una,
-                slow_start: self.slow_start && !self.saw_ce,
-            });
-        }
-        if let Some(ns) = got.rtt_ns.filter(|&ns| ns >= 0) {
-            self.round.rtt(ns, ts_ns, got.packets);
-            self.smallest.add(ns, ts_ns);
-        }
-        let sacked_ns = got.sacked_sent_ns.map(|sent_ns| ts_ns - sent_ns);
-        sacked_ns.into_iter().for_each(|ns| self.round.sacked_rtt(ns));
-        // tcp_clean_rtx_queue: what SACK reports gives the sample, before what the ACK covers.
-        if let Some(ns) = sacked_ns.or(got.rtt_ns).or(got.filled_ns).filter(|&ns| ns >= 0) {
-            self.kernel_least.add(ns, ts_ns);
-            self.replay.on_rtt(ns as u64 / 1000);
-        }
-        got
     }
 
     /// Marks that the ACK reported; call once an ACK, after `ack` and before `tick`.
@@ -357,7 +330,7 @@ impl Sender {
 
     /// One step of the fallback's detector, which sleeps until the first mark.
     fn detect(&mut self, paced: Paced) {
-        let least = self.kernel_least.get().map(|ns| (ns / 1000) as u32);
+        let least = self.kernel_least.unwrap_or(self.smallest).get().map(|ns| (ns / 1000) as u32);
         let min_rtt_us = least.into_iter().chain(self.handshake_us).min();
         self.replay.on_round(min_rtt_us, self.saw_ce, paced);
     }
