@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 Paths = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE...", help="Captures, kernel logs, host files; - for standard input."
+        metavar="FILE...",
+        help="Captures, logs, host files, keys of QUIC; - for standard input.",
     ),
 ]
 
@@ -23,7 +24,7 @@ NoCompanions = Annotated[
     bool,
     typer.Option(
         "--no-companions",
-        help="Read only the named files, not the logs and host files beside them.",
+        help="Read only the named files, not the logs, host files and keys beside them.",
     ),
 ]
 

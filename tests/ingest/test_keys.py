@@ -6,6 +6,7 @@ import json
 import lzma
 import struct
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import polars as pl
@@ -221,3 +222,19 @@ def test_a_damaged_block_of_secrets_is_none_or_one(
     path = with_secrets(tmp_path)
     path.write_bytes(path.read_bytes()[: 28 + size])
     assert len(why(read(path))) == (size >= 40)
+
+
+@pytest.mark.needs("tshark")
+@pytest.mark.parametrize("case", range(6))
+def test_whatever_is_damaged_is_judged_as_far_as_it_opens(case: int, tmp_path: Path) -> None:
+    """Bytes of packets and record headers changed behind the handshake, and the end cut off."""
+    chance = Random(case)
+    data = bytearray(lzma.decompress(Path(A).read_bytes()))
+    for _ in range(10 * case):
+        data[chance.randrange(8000, len(data))] = chance.randrange(256)
+    (path := tmp_path / "run.pcap").write_bytes(data[: len(data) - 3000 * case])
+    seen = read(path, KEYS)
+    pipeline.judge(pipeline.derive(seen, strict=True), strict=True)
+    reported = traffic(seen).directions["reported_packets"].max()
+    assert reported is None or reported <= 243  # type: ignore[operator]
+    assert case or reported == 243
