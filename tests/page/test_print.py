@@ -89,6 +89,15 @@ def test_each_page_with_flows_has_their_head(browser: chromium.Chromium, tmp_pat
         assert re.search(r"payload +goodput", page)
 
 
+@pytest.mark.needs("pdftotext")
+def test_rules_that_could_not_judge_are_printed_once(pdf: Path) -> None:
+    made = subprocess.run(["pdftotext", "-layout", str(pdf), "-"], check=True, capture_output=True)
+    text = made.stdout.decode()
+    assert "Rules that could not judge" in text
+    assert text.count("capture-drops") == 1
+    assert "Looked and found nothing" not in text
+
+
 @pytest.mark.needs("pdftoppm")
 def test_no_page_but_the_last_is_half_empty(pdf: Path) -> None:
     command = ["pdftoppm", "-gray", "-r", str(DOTS_AN_INCH), str(pdf), str(pdf.with_suffix(""))]
