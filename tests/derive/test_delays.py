@@ -184,6 +184,42 @@ def test_lone_acks_that_may_have_waited_do_not_bear_each_other_out() -> None:
     assert shown[20:22] == [0.0, 20_000.0], "no more than the rounds beside them"
 
 
+def test_two_delayed_acks_of_one_round_bear_out_neither_each_other_nor_the_round_before() -> None:
+    """Simulated run s5519-021: a flow of two packets, each ACK 40 ms late for two round trips."""
+    late = {20: 49_000.0, 21: 50_000.0}
+    wait = [late.get(n, 10_000.0) for n in range(50)]
+    made = rounds(
+        50,
+        sent_packets=2,
+        acked_packets=[1 if n == 20 else 2 for n in range(50)],
+        rtt_samples=[2 if n == 21 else 1 for n in range(50)],
+        rtt_min_us=[48_500.0 if n == 21 else us for n, us in enumerate(wait)],
+        rtt_mean_us=[49_250.0 if n == 21 else us for n, us in enumerate(wait)],
+        rtt_max_us=wait,
+        rtt_prompt_max_us=[None if n in late else wait[n] for n in range(50)],
+    )
+    assert max(us or 0.0 for us in delay(made)) == 0.0
+    asked = made.with_columns(pl.col("acked_packets").replace_strict({1: 4, 2: 4}).cast(pl.UInt32))
+    assert max(us or 0.0 for us in delay(asked)) > 30_000.0, "ACKs of two packets wait for none"
+
+
+def test_a_round_with_two_delayed_acks_bears_out_none_of_those_before() -> None:
+    """Simulated run s7351-059: one ACK of three came at once, and 40 ms were reported."""
+    late = {20: 50_000.0, 21: 50_200.0}
+    wait = [late.get(n, 10_000.0) for n in range(50)]
+    made = rounds(
+        50,
+        sent_packets=4,
+        acked_packets=[2 if n == 20 else 4 for n in range(50)],
+        rtt_samples=[3 if n == 21 else 2 for n in range(50)],
+        rtt_min_us=[50_000.0 if n == 20 else 10_000.0 for n in range(50)],
+        rtt_mean_us=[{20: 50_000.0, 21: 36_700.0}.get(n, 10_000.0) for n in range(50)],
+        rtt_max_us=wait,
+        rtt_prompt_max_us=[None if n == 20 else 10_100.0 for n in range(50)],
+    )
+    assert max(us or 0.0 for us in delay(made)) < 1_000.0
+
+
 def test_two_samples_of_prompt_acks_bear_each_other_out() -> None:
     """Lab run s1401-083: 66 ms were reported for 79 ms where the link became slower."""
     made = rounds(

@@ -158,9 +158,9 @@ struct Sample {
     /// Mean and largest with the ACK that the receiver held back.
     all_mean: Option<f64>,
     all_most: Option<f64>,
-    /// The only ACK of the round, and of one packet, may have been held back: it shows no more than the
-    /// rounds beside it, and bears none out. None where that is not known.
-    lone: Option<bool>,
+    /// The few ACKs of the round, each of one packet, may all have been held back: they show no more than
+    /// the rounds beside it, and bear none out. None where that is not known.
+    held: Option<bool>,
     /// The receiver answered at once.
     prompt: bool,
 }
@@ -169,7 +169,9 @@ fn rtt(rounds: &Rounds<'_>, row: usize) -> Sample {
     let (mean, most) = (rounds.rtt_mean_us.get(row), rounds.rtt_max_us.get(row));
     let count = rounds.rtt_samples.get(row).map(|count| f64::from(count).max(1.0));
     let prompt = rounds.rtt_prompt_max_us.get(row);
-    let single = both(count.map(|count| count <= 1.0), rounds.acked_packets.get(row).map(|acked| acked <= 1));
+    let few = count.map(|count| count <= f64::from(FEW));
+    let acked = rounds.acked_packets.get(row);
+    let single = both(few, count.zip(acked).map(|(count, acked)| f64::from(acked) <= count));
     let all = Sample {
         count,
         least: rounds.rtt_min_us.get(row),
@@ -177,12 +179,14 @@ fn rtt(rounds: &Rounds<'_>, row: usize) -> Sample {
         most,
         all_mean: mean,
         all_most: most,
-        lone: both(Some(prompt.is_none()), single),
+        held: both(Some(prompt.is_none()), single),
         prompt: prompt.is_some(),
     };
     match (prompt, most) {
         (Some(prompt), Some(largest)) if prompt < largest => {
-            Sample { count: count.map(|count| count - 1.0), mean: all.without(), most: Some(prompt), ..all }
+            // More of them may have been held back: the prompt ones waited for less than this on average.
+            let mean = least(all.without(), Some(prompt));
+            Sample { count: count.map(|count| count - 1.0), mean, most: Some(prompt), ..all }
         }
         _ => all,
     }
@@ -197,7 +201,7 @@ fn owd(rounds: &Rounds<'_>, row: usize) -> Sample {
         most,
         all_mean: mean,
         all_most: most,
-        lone: Some(false),
+        held: Some(false),
         prompt: true,
     }
 }
@@ -215,10 +219,11 @@ impl Sample {
 
     /// What it says about the rounds beside it.
     fn near(&self) -> Option<f64> {
-        match self.lone {
+        match self.held {
+            Some(true) => None,
             _ if self.two() => self.without(),
             Some(false) => self.mean,
-            _ => None,
+            None => None,
         }
     }
 
@@ -231,8 +236,8 @@ impl Sample {
         // Nor does one that is alone in its round, where a packet of this round did not wait.
         let others = above(if self.two() { beside.several } else { beside.any });
         let reaches = |us: Option<f64>| us.zip(height).is_some_and(|(us, height)| us >= share * height);
-        let known = self.lone == Some(false) || others.is_some();
-        let largest = if self.lone == Some(true) {
+        let known = self.held == Some(false) || others.is_some();
+        let largest = if self.held == Some(true) {
             least(height, others)
         } else if several && self.many(beside) || reaches(others) {
             height
