@@ -160,7 +160,7 @@ COEXISTENCE = Table(
         Column("other_rate_bps", F64, "bit/s", "Goodput of the other flow while both sent."),
         Column("share", F64, "", "This flow's share of the pair's goodput: `rate_bps` / (`rate_bps` + `other_rate_bps`)."),
         Column("jain", F64, "", "Jain's fairness index of the two goodputs."),
-        Column("held_back", F64, "", "Share of this flow's rounds in which its application or its receive window, not the path, limited it; null over UDP, where only UDP Prague shows it."),
+        Column("held_back", F64, "", "Share of this flow's rounds in which its application or its receive window, not the path, limited it: all where its rate never moves and is less than half of the other's; null over UDP, where only UDP Prague shows it."),
         Column("starved_since_ns", I64, "ns", "Time from which this flow stayed below a fifth of the pair's goodput until the end of the overlap; null when it did not, or had no more to send, as far as is known: over UDP, only UDP Prague starves."),
         Column("starved_share", F64, "", "This flow's share of the pair's goodput from `starved_since_ns` on."),
         Column("starved_rate_bps", F64, "bit/s", "Goodput of this flow from `starved_since_ns` on."),

@@ -196,6 +196,19 @@ def test_a_source_of_constant_rate_is_not_starved_by_a_few_marks() -> None:
     assert result["starved_since_ns"].to_list() == [None, None]
 
 
+def test_a_source_of_constant_rate_holds_itself_back_beside_one_that_takes_more() -> None:
+    """Simulated run s4417-005: 7.34 Mbit/s, four packets a round, whatever the path carried."""
+    steady = rounds(1000, flow=0, acked_packets=4, acked_bytes=4 * 1448, ce_best=MARKED)
+    beside = {"flow": 1, "ce_best": MARKED}
+    result = table(steady, rounds(1000, acked_bytes=wave(20_000), **beside))
+    assert result["held_back"].to_list() == [1.0, 0.0]
+    # A queue of its own gives both flows one steady rate.
+    fair = table(steady, rounds(1000, acked_packets=4, acked_bytes=4 * 1448 + 9, **beside))
+    assert fair["held_back"][0] == 0.0
+    least = rounds(1000, flow=0, acked_packets=2, acked_bytes=2 * 1448, ce_best=MARKED)
+    assert table(least, rounds(1000, acked_bytes=20_000, **beside))["held_back"][0] == 0.0
+
+
 def test_a_receive_window_of_unknown_scale_holds_nobody_back() -> None:
     cut = DIRECTIONS.with_columns(options_cut=pl.lit(5, pl.UInt64))
     small = rounds(1000, flow=0, acked_bytes=wave(9_000), ce_best=MARKED, limited_by="rwnd")

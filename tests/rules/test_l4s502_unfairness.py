@@ -5,7 +5,7 @@ import pytest
 
 from l4strace import pipeline
 from l4strace.rules.l4s502_unfairness import check
-from tests.support.datagrams import COUNT, LINK, over_udp, run
+from tests.support.datagrams import COUNT, LINK, over_udp, rest, run
 from tests.support.scenes import starving, two_flows
 
 
@@ -39,5 +39,9 @@ def test_silent_for_a_flow_that_has_what_it_asks_for() -> None:
 def test_silent_beside_a_flow_over_udp_that_may_have_what_it_needs(
     transport: str, count: int, mbit: float
 ) -> None:
-    made = run([LINK - mbit] * COUNT, over_udp([mbit] * 300, transport))
+    # A rate that never moves is set by the sender.
+    swing = [mbit * part for part in ([0.9] * 20 + [1.1] * 20) * 7]
+    made = run(rest(swing), over_udp(swing, transport))
     assert len(check(pipeline.derive(made, strict=True))) == count
+    steady = run([LINK - mbit] * COUNT, over_udp([mbit] * 300, transport))
+    assert check(pipeline.derive(steady, strict=True)) == []

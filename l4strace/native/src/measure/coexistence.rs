@@ -32,7 +32,11 @@ const UNPRESSED: f64 = 3.0;
 
 /// Packets a round up to which the smallest windows alone keep a rate steady: a sender at its minimum of 2
 /// packets (RFC 5681 section 3.1) sends these each round.
-pub const SMALL_WINDOW: f64 = 4.0;
+const SMALL_WINDOW: f64 = 4.0;
+
+/// What the other flow has, in times of the own rate, from which a steady rate is not that of a queue of its
+/// own, which gives both the same. By eye.
+const LESS: f64 = 2.0;
 
 /// Bytes from which a packet is filled by a transfer, not by one message of an application: by eye, below
 /// the 1,220 of IPv6's smallest MTU (RFC 8200 section 5).
@@ -67,8 +71,8 @@ pub struct Pair {
     pub end_ns: i64,
     pub bits: f64,
     pub other_bits: f64,
-    /// Share of the rounds in which the application or the receive window limited the first; None where that
-    /// is not known.
+    /// Share of the rounds in which the application, a rate that is set or the receive window limited the
+    /// first; None where that is not known.
     pub held_back: Option<f64>,
     pub starved: Option<Starved>,
 }
@@ -118,15 +122,21 @@ fn pair(own: &Flow, other: &Flow) -> Option<Pair> {
     let (start_ns, end_ns) = own.span.beside(&other.span)?;
     let slots = shares(&own.slots, &other.slots, start_ns, end_ns);
     let bits = |flow: &Flow| flow.bits_until(end_ns) - flow.bits_until(start_ns);
-    let held_back = || mean(slots.iter().filter_map(|slot| Some(slot.own?.held_back())));
+    let [own_bits, other_bits] = [bits(own), bits(other)];
+    // A queue of its own gives a flow a steady rate, too: that of the others.
+    let less = LESS * own_bits < other_bits;
+    let held_back = |set: fn(&[Share]) -> bool| match less && set(&slots) {
+        true => Some(1.0),
+        false => mean(slots.iter().filter_map(|slot| Some(slot.own?.held_back()))),
+    };
     (!slots.is_empty()).then(|| Pair {
         of: own.span.of,
         other: other.span.of,
         start_ns,
         end_ns,
-        bits: bits(own),
-        other_bits: bits(other),
-        held_back: own.set.and_then(|_| held_back()),
+        bits: own_bits,
+        other_bits,
+        held_back: own.set.and_then(held_back),
         starved: own.set.and_then(|set| {
             let from_ns = started_ns(own, other, start_ns, end_ns)?;
             starved(&shares(&own.slots, &other.slots, from_ns, end_ns), from_ns, end_ns, set)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::coexistence::{Slot, SMALL_WINDOW};
+use super::coexistence::Slot;
 use super::numbers::{mean, median};
 use super::start_up::INITIAL_WINDOW;
 use super::{FRAME_BITS, HELD_BACK};
@@ -27,6 +27,10 @@ const MIN_STARVED_NS: i64 = 2_000_000_000;
 /// Relative deviation of the rates of single seconds below which a source sets the rate: by eye, from
 /// starved flows of the lab, whose rates vary by 5 % and more.
 const STEADY: f64 = 0.02;
+
+/// Packets a round from which a steady rate is not that of the smallest window: that holds 2 (RFC 5681 section
+/// 3.1), and a round is no sharper than a packet.
+const MORE_THAN_LEAST: f64 = 3.0;
 
 /// Rounds in a slot and whole slots from which that is judged: with 40 rounds the edges of a slot move its
 /// rate by 2.5 % at most, and fewer rates are alike by chance.
@@ -142,7 +146,7 @@ pub fn steady(slots: &[Share]) -> bool {
     let rounds = median(&mut own().map(|slot| f64::from(slot.rounds)).collect::<Vec<_>>());
     let window = mean(own().map(|slot| slot.packets / f64::from(slot.rounds)));
     rounds.is_some_and(|rounds| rounds >= STEADY_ROUNDS)
-        && window.is_some_and(|packets| packets > SMALL_WINDOW)
+        && window.is_some_and(|packets| packets > MORE_THAN_LEAST)
         && even(slots).is_some()
 }
 
