@@ -7,6 +7,19 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace.derive import vantage
+from l4strace.evidence import Capture, kept
+from l4strace.schema.keys import KEY
+
+EVERY_PACKET = 0.95
+"""Marked share from which marks carry no information (rule L4S403). By eye."""
+
+MIN_PACKETS = 50
+"""Packets from which a share of 95 % leaves at least two unmarked."""
+
+MIN_ANSWERS = 10
+"""Packets with CWR, one a round trip, from which the echo is no late answer, as in L4S201."""
+
 
 def packets() -> pl.Expr:
     """Marked packets of a row of `directions`: as fed back or as captured, whichever is more.
@@ -20,3 +33,33 @@ def packets() -> pl.Expr:
 def share() -> pl.Expr:
     """Part of the data packets on the wire; null without data."""
     return pl.when(pl.col("data_segments") > 0).then(packets() / pl.col("data_segments"))
+
+
+@kept
+def echoed(capture: Capture) -> pl.DataFrame:
+    """Directions under classic ECN of which nearly every packet was marked, as ECE shows.
+
+    A receiver repeats ECE until a packet with CWR comes (RFC 3168 section 6.1.3), so one mark of a
+    flight makes half of its ACKs carry it. That packet ends the echo unless it is CE, too: ECE goes
+    on through as many round trips as packets are marked. Columns: KEY, `first_ce_frame`, `marked`
+    and `segments` (packets with ECE, and all that came back) and `share` of the first.
+    """
+    classic = capture.flows.filter(pl.col("mode") == "classic").select("source", "flow")
+    answered = capture.directions.filter(pl.col("cwr_packets") >= MIN_ANSWERS)
+    back = capture.directions.select(
+        "source", "flow", ~pl.col("forward"), marked="ece_acks", segments="packets"
+    )
+    share = pl.col("marked") / pl.col("segments")
+    found = (
+        vantage.once(capture, answered.select(*KEY, "first_ce_frame"))
+        .join(classic, on=["source", "flow"], how="semi")
+        .join(back, on=KEY)
+        .filter((pl.col("segments") >= MIN_PACKETS) & (share >= EVERY_PACKET))
+        .with_columns(pl.col("marked", "segments").cast(pl.Int64), share=share)
+    )
+    if found.is_empty():
+        return found
+    rounds = vantage.rounds(capture).filter(pl.col("ece_acks") > 0)
+    went_on = (pl.col("ece_acks") >= pl.col("rtt_samples")).slice(1).mean()
+    whole = rounds.group_by(KEY).agg(went_on=went_on).filter(pl.col("went_on") >= EVERY_PACKET)
+    return found.join(whole.select(KEY), on=KEY, how="semi")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import neighbors, noise, numbers, one_way, phases, queue_delay
+from l4strace.derive import marked, neighbors, noise, numbers, one_way, phases, queue_delay
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import DIRECTION, KEY, PATH
@@ -38,17 +38,40 @@ def features(capture: Capture, stretches: pl.DataFrame | None = None) -> pl.Data
         .hstack(own.drop("of"))
         .lazy()
         .join(between, on=PATH, how="left", maintain_order="left")
+        .join(_echoed(capture), on=PATH, how="left", maintain_order="left")
         .join(policed, on=PATH, how="left", maintain_order="left")
         .with_columns(
             pl.coalesce("ect0_between", "ect0_marks").alias("ect0_marks"),
-            pl.coalesce("ect0_between_ratio", "ect0_ratio").alias("ect0_ratio"),
+            pl.max_horizontal(
+                pl.coalesce("ect0_between_ratio", "ect0_echoed_ratio"), "ect0_ratio"
+            ).alias("ect0_ratio"),
         )
-        .drop("path", "ect0_between", "ect0_between_ratio")
+        .drop("path", "ect0_between", "ect0_between_ratio", "ect0_echoed_ratio")
         .join(_carried(capture), on=KEY, how="left", maintain_order="left")
         .join(one_way.delays(capture).lazy(), on=KEY, how="left", maintain_order="left")
         .join(noise.table(capture).lazy().drop("rounds"), on=KEY, how="left", maintain_order="left")
         .sort(KEY)
         .collect()
+    )
+
+
+def _echoed(capture: Capture) -> pl.LazyFrame:
+    """Marked share of ECT(0) packets over that of ECT(1) packets, by path, where the echo shows it.
+
+    Classic feedback says else only that there were marks; one dual queue marks all ECT(0) alike.
+    """
+    ways = neighbors.directions(capture).lazy().select(*KEY, "path", "marked_as")
+    of = pl.col("marked_as") == "ect0", pl.col("marked_as") == "ect1"
+    counted = capture.directions.lazy().select(*KEY, "data_segments", marks=marked.packets())
+    echoed = marked.echoed(capture).lazy().select(*KEY, "share")
+    ect1 = pl.col("marks").filter(of[1]).sum() / pl.col("data_segments").filter(of[1]).sum()
+    return (
+        ways.join(counted, on=KEY, how="left", maintain_order="left")
+        .join(echoed, on=KEY, how="left", maintain_order="left")
+        .group_by(PATH)
+        .agg(pl.col("share").filter(of[0]).max(), ect1=ect1)
+        .filter(pl.col("ect1") > 0)
+        .select(*PATH, ect0_echoed_ratio=pl.col("share") / pl.col("ect1"))
     )
 
 

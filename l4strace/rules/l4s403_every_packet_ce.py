@@ -4,7 +4,7 @@ What it checks
 --------------
 Whether at least 95 % of the data packets of a direction arrive as CE, or are reported as CE. Under
 classic ECN: whether as many ACKs carry ECE although the sender answers with CWR, which ends an echo
-unless the next packet is CE again.
+unless that packet is CE again, and the echo goes on through as many round trips.
 
 Why it matters
 --------------
@@ -17,8 +17,8 @@ Evidence
 --------
 The larger of `directions.ce_segments` (what this capture saw) and `ce_fed_back_best` (what the
 receiver reported), of `data_segments`; under classic ECN `ece_acks` of the packets that come back,
-with `cwr_packets`. Also `rounds.queue_delay_us` where `flows.vantage` is not the receiver's,
-whether it is the sender's; `flows.mode`;
+with `cwr_packets`, and `rounds.ece_acks` beside `rtt_samples`. Also `rounds.queue_delay_us` where
+`flows.vantage` is not the receiver's, whether it is the sender's; `flows.mode`;
 `rounds.inflight_max_packets`; `rounds.ce_best` of `acked_packets` where no queue stood, and
 `bottlenecks.serialisation_us`: on a slow link one packet takes longer than an L4S AQM's step.
 
@@ -42,19 +42,13 @@ RFC 3168 section 5; Apple developer forum thread 145130
 import polars as pl
 
 from l4strace.bottleneck.signs.losses import QUEUE_US
-from l4strace.bottleneck.signs.marks import EVERY_PACKET
 from l4strace.derive import marked, timed
+from l4strace.derive.marked import EVERY_PACKET, MIN_PACKETS
 from l4strace.derive.vantage import at_sender
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
 from l4strace.schema.vantage import receiver
-
-MIN_PACKETS = 50
-"""Data packets from which a share of 95 % leaves at least two unmarked."""
-
-MIN_ANSWERS = 10
-"""Packets with CWR, one a round trip, from which the echo is no late answer, as in L4S201."""
 
 EMPTY_US = 500.0
 """Queue delay below which no AQM marks: half of DualPI2's step, as of CoDel's ce_threshold for L4S
@@ -75,7 +69,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
         .filter(pl.col("share") >= EVERY_PACKET)
     )
-    echoed = _echoed(evidence).join(all_ce, on=subjects.DIRECTION, how="anti")
+    echoes = marked.echoed(evidence).with_columns(echoed=pl.lit(True))
+    echoed = echoes.join(all_ce, on=subjects.DIRECTION, how="anti")
     all_ce = pl.concat([all_ce, echoed], how="diagonal_relaxed")
     if all_ce.is_empty():
         return []
@@ -86,24 +81,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     all_ce = all_ce.join(packets, on=subjects.DIRECTION, how="left")
     all_ce = all_ce.join(_left_as_ce(evidence), on=subjects.DIRECTION, how="left")
     return [_finding(row) for row in all_ce.iter_rows(named=True)]
-
-
-def _echoed(evidence: Evidence) -> pl.DataFrame:
-    """Directions under classic ECN whose ACKs nearly all carry ECE, whatever CWR answers."""
-    classic = evidence.flows.filter(pl.col("mode") == "classic").select("source", "flow")
-    back = evidence.directions.select(
-        "source", "flow", ~pl.col("forward"), marked="ece_acks", segments="packets"
-    )
-    sent = evidence.directions.filter(pl.col("cwr_packets") >= MIN_ANSWERS)
-    share = pl.col("marked") / pl.col("segments")
-    found = (
-        subjects.once(evidence, sent.select(*subjects.KEY, "cwr_packets", "first_ce_frame"))
-        .join(classic, on=["source", "flow"], how="semi")
-        .join(back, on=subjects.KEY)
-        .filter((pl.col("segments") >= MIN_PACKETS) & (share >= EVERY_PACKET))
-        .with_columns(pl.col("marked", "segments").cast(pl.Int64), share.alias("share"))
-    )
-    return found.with_columns(echoed=pl.lit(True))
 
 
 def _queues(evidence: Evidence) -> pl.DataFrame:

@@ -115,7 +115,8 @@ def test_fires_under_classic_ecn_where_every_ack_carries_ece() -> None:
         cwr_packets=[281, 0],
         ece_acks=[0, 292],
     )
-    flight = rounds(50, inflight_max_packets=2, queue_delay_us=300.0)
+    echo = {"ece_acks": 1, "rtt_samples": 1}
+    flight = rounds(50, inflight_max_packets=2, queue_delay_us=300.0, **echo)
     (found,) = check(evidence(flows=flows, directions=both, rounds=flight))
     assert (found.forward, found.confidence) == (True, Confidence.HIGH)
     assert found.message.startswith(
@@ -126,3 +127,21 @@ def test_fires_under_classic_ecn_where_every_ack_carries_ece() -> None:
     assert check(evidence(flows=flows, directions=silent, rounds=flight)) == []
     some = both.with_columns(ece_acks=pl.Series([0, 200]))
     assert check(evidence(flows=flows, directions=some, rounds=flight)) == []
+
+
+def test_silent_where_cwr_ends_the_echo_of_a_few_marks() -> None:
+    """Simulated run s4417-037: 20 % of 177 packets in flight made 96 % of the ACKs carry ECE."""
+    flows = frame("flows", mode="classic", vantage="client")
+    both = frame(
+        "directions",
+        forward=[True, False],
+        packets=[9_000, 4_500],
+        cwr_packets=[50, 0],
+        ece_acks=[0, 4_400],
+    )
+    # The packet with CWR is the only one of a round trip that may end the echo.
+    flight = rounds(50, queue_delay_us=18e3, rtt_samples=90, ece_acks=[90, *[88] * 40, *[90] * 9])
+    assert check(evidence(flows=flows, directions=both, rounds=flight)) == []
+    marked = flight.with_columns(ece_acks=pl.lit(90, pl.UInt32))
+    (found,) = check(evidence(flows=flows, directions=both, rounds=marked))
+    assert "4,400 of 4,500 packets from the receiver carry ECE" in found.message

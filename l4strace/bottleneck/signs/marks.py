@@ -19,6 +19,7 @@ from l4strace.bottleneck.sign import (
 )
 from l4strace.bottleneck.signs import others
 from l4strace.core import _native
+from l4strace.derive.marked import EVERY_PACKET
 from l4strace.derive.queue_features import L4S_MARK_US, PACKETS
 from l4strace.wording.quantities import marking_delay
 
@@ -28,9 +29,6 @@ MIN_MARKS = 3
 HIDDEN = 0.5
 """Share of packets that may be marked unseen, from which "no marks" is no finding. By eye: a queue
 that marks half of its packets is full."""
-
-EVERY_PACKET = 0.95
-"""Marked share from which marks carry no information (rule L4S403). By eye."""
 
 CODEL_US = 5000.0
 """Shortest delay at which a classic AQM with usual settings marks: CoDel's target (RFC 8289 section

@@ -44,7 +44,8 @@ pub struct Path {
     pub marks: i64,
     pub lost: u64,
     pub far_unmarked: u32,
-    /// Marks of ECT(0) packets, and their marked share over that of ECT(1) packets.
+    /// Marks of ECT(0) packets, and their marked share over that of ECT(1) packets: of all, or after the start
+    /// of each flow where that is more.
     pub ect0_marks: i64,
     pub ect0_ratio: Option<f64>,
 }
@@ -137,7 +138,7 @@ fn features(ofs: &[usize], made: impl Fn(usize) -> Directed, steady: &Rating, al
         found.push(Features { of, codepoint, base_us, floor_us, own, whole, ..Features::default() });
     }
     path.losses = Losses::of(lossy.iter());
-    path.count(&wholes);
+    path.count(&wholes, &found);
     let (earliest, mut slots) = (firsts.earliest(), Slots::default());
     for one in &mut found {
         let direction = made(one.of);
@@ -177,17 +178,27 @@ impl Path {
     }
 
     /// Adds up what its directions carried, and compares those of each codepoint.
-    fn count(&mut self, wholes: &[(Codepoint, Whole)]) {
+    fn count(&mut self, wholes: &[(Codepoint, Whole)], judged: &[Features]) {
         self.marks = wholes.iter().map(|(_, whole)| whole.marks).sum();
         self.far_unmarked = wholes.iter().map(|(_, whole)| whole.far_unmarked).sum();
-        let share = |codepoint| {
-            let same = || wholes.iter().filter(move |(other, _)| *other == codepoint);
-            let marks: i64 = same().map(|(_, whole)| whole.marks).sum();
-            (marks, marks as f64 / same().map(|(_, whole)| whole.acked).sum::<u64>() as f64)
+        let counted = |codepoint| {
+            let same = wholes.iter().filter(move |(other, _)| *other == codepoint);
+            same.fold((0, 0), |sum, (_, whole)| (sum.0 + whole.marks, sum.1 + whole.acked))
         };
-        let ((ect0_marks, ect0), (_, ect1)) = (share(Codepoint::Ect0), share(Codepoint::Ect1));
-        self.ect0_marks = ect0_marks;
-        self.ect0_ratio = (ect1 > 0.0).then(|| ect0 / ect1).filter(|ratio| !ratio.is_nan());
+        let steady = |codepoint| {
+            let same = judged.iter().filter(move |one| one.codepoint == codepoint);
+            same.fold((0, 0), |sum, one| (sum.0 + one.own.marks, sum.1 + one.own.acked))
+        };
+        let ratio = |ect0: (i64, u64), ect1: (i64, u64)| {
+            let [ect0, ect1] = [ect0, ect1].map(|(marks, acked)| marks as f64 / acked as f64);
+            (ect1 > 0.0).then(|| ect0 / ect1).filter(|ratio| !ratio.is_nan())
+        };
+        self.ect0_marks = counted(Codepoint::Ect0).0;
+        // Slow start of one flow may be marked more often than all that comes after it.
+        self.ect0_ratio = super::numbers::most(
+            ratio(counted(Codepoint::Ect0), counted(Codepoint::Ect1)),
+            ratio(steady(Codepoint::Ect0), steady(Codepoint::Ect1)),
+        );
     }
 }
 

@@ -112,6 +112,18 @@ fn marks_of_ect0_packets_are_compared_with_those_of_ect1_packets() {
     assert_eq!(alone(flow(0, Codepoint::Ect1, 1.0)).path.ect0_ratio, None, "there are none");
 }
 
+#[test]
+fn marks_of_a_slow_start_hide_no_marks_of_ect0_packets_after_it() {
+    let mut scalable = flow(0, Codepoint::Ect1, 1.0);
+    let marks = |round: u32| if round < 20 { 20 } else { i64::from(round.is_multiple_of(30)) };
+    scalable.rounds.iter_mut().for_each(|round| round.marks = Some(marks(round.round)));
+    let mut classic = flow(1, Codepoint::Ect0, 1.0);
+    classic.rounds.iter_mut().for_each(|round| round.marks = Some(i64::from(round.round % 12 == 0)));
+    let found = of(&[scalable, classic]);
+    // 15 of 180 rounds beside 6; with the start 17 of 200 beside 406.
+    assert!((found[0].path.ect0_ratio.unwrap_or(0.0) - 15.0 / 6.0).abs() < 1e-12);
+}
+
 /// Lab run s1701-154: 19 ms more of path are no queue that DualPI2 left without a mark.
 #[test]
 fn what_a_flow_always_waits_may_be_its_longer_path() {
