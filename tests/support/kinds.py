@@ -198,6 +198,7 @@ SHOWN = (
         group_lost=4.0,
         policed_bps=9.55e6,
         policed_uneven=0.024,
+        path_queued_losses=0.0,
     ),
     Direction(erased=True, lost=18, lost_us=45_000.0),
     Direction(erased=True, queue_high_us=270_000.0),

@@ -22,7 +22,12 @@ BELOW = {
     "path_lost_high_us": 9e3,
     "path_max_us": 20e3,
 }
-POLICED = {"policed_bps": 9.55e6, "policed_uneven": 0.024, "lost_us": 1_000.0}
+POLICED = {
+    "policed_bps": 9.55e6,
+    "policed_uneven": 0.024,
+    "lost_us": 1_000.0,
+    "path_queued_losses": 0.0,
+}
 RANDOM = {
     "lost": 4,
     "losses": 4,
@@ -45,6 +50,8 @@ RANDOM = {
         (losses.one_rate, POLICED, POLICED | {"policed_uneven": 0.2}),
         # Two packets at 9.55 Mbit/s take 2.5 ms.
         (losses.no_room, POLICED, POLICED | {"lost_us": 2_600.0}),
+        # Run s4417-001: a flow that starts meets the buffer that the one beside it keeps short.
+        (losses.no_room, POLICED, POLICED | {"path_queued_losses": 0.33}),
         (losses.shallow, {"queue_high_us": 9_900.0}, {"queue_high_us": 10_000.0}),
         (losses.always_full, FULL, FULL | {"path_max_us": 30e3}),
         # Four rounds may be one overflow.
