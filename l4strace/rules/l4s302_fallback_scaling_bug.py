@@ -16,7 +16,7 @@ Evidence
 --------
 `detector.build` (identified by that remainder of a step); `detector.score`, `score_fixed` and
 `score_buggy`; `bottlenecks.kind` and `confidence` (where the bug does no
-harm); the counters of bpftrace (trace-classic-ecn-change.bt).
+harm, and where that is not known); the counters of bpftrace (trace-classic-ecn-change.bt).
 
 When it is wrong
 ----------------
@@ -49,6 +49,7 @@ from l4strace.rules.support.fallback_words import (
     STEPS,
     SUITED,
     correct_steps,
+    part_of_time_since,
     steps_above,
     without_score,
 )
@@ -100,7 +101,7 @@ def _finding(row: Row, score: Recorded, confidence: Confidence, proof: str) -> F
         confidence,
         "Prague's classic-ECN fallback has the scaling bug: its thresholds act as 1.51 us of RTT "
         f"deviation and 1.61 us of queue delay instead of {MDEV} and {DEPTH}; {proof}."
-        f"{_by_accident(row, score)}",
+        f"{_effect(row, score)}{_by_accident(row, score)}",
         ACTION,
         flow=row.flow,
         forward=row.forward,
@@ -110,6 +111,16 @@ def _finding(row: Row, score: Recorded, confidence: Confidence, proof: str) -> F
             correct_steps(score),
             Measure(f"{STEPS}, wrong thresholds", score.buggy_share, "share"),
         ),
+    )
+
+
+def _effect(row: Row, score: Recorded) -> str:
+    """What L4S301 would say behind an L4S AQM: with high inputs another AQM may call for it."""
+    if row.state != "acts" or not cases.perhaps_classic(row):
+        return ""
+    return (
+        f" It backed off like a classic flow{part_of_time_since(score)}; whether the bottleneck "
+        "calls for that is not known."
     )
 
 

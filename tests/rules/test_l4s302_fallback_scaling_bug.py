@@ -35,6 +35,16 @@ def test_names_where_the_bug_is_right_by_accident() -> None:
         assert "accident" not in found.message
 
 
+def test_fires_and_says_what_the_bug_does_where_the_aqm_is_not_known() -> None:
+    """Simulated run s4417-022: the log kept silent on what packets alone showed."""
+    high = {"mdev_us": 2_000.0, "depth_us": 9_000.0}
+    table = steps(build="24-bit buggy", score_fixed=[17.0] * 60 + [0.0] * 40, **high)
+    (found,) = check(two_flows(detector=table, bottlenecks=bottleneck("unknown")))
+    assert found.message.endswith(
+        " It backed off like a classic flow; whether the bottleneck calls for that is not known."
+    )
+
+
 def test_counts_only_steps_of_that_build() -> None:
     build = [None] * 80 + ["24-bit fixed"] * 5 + ["24-bit buggy"] * 15
     (found,) = check(evidence(detector=steps(build=build)))
