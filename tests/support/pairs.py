@@ -33,6 +33,9 @@ OF_SEVERAL = {"L4S204"}
 """Slow starts that fill one queue together are told of one flow: of those that delays show to wait,
 the one with most in flight. Round trips and one-way delays may show others."""
 
+OF_THE_HANDSHAKE = {"L4S101"}
+"""What the handshake shows, which a capture at the sender that began late does not hold."""
+
 OF_ANY_AQM = {"L4S303"}
 """The detector "takes this path for classic, whatever the AQM", while the AQM is not known."""
 
@@ -71,6 +74,7 @@ def contradictions(sender: Path, receiver: Path) -> list[str]:
         for one in both.found.keys() - near.found.keys()
         if one[0] not in NEEDS_BOTH | RECEIVED | TIMED_BY_BOTH
         and not (one[0] in OF_ONE_CAPTURE and one in far.found)
+        and not (one[0] in OF_THE_HANDSHAKE and _late(near, far, one[1]))
     ]
     refuted = [
         f"{rule, flow}: at the receiver, not at both ends"
@@ -129,8 +133,12 @@ def _settled(rule: str, flow: Way | None, near: Answer, both: Answer) -> bool:
 
 def _of_a_part(kind: str, known: str | None, near: Answer, far: Answer, flow: Way) -> bool:
     """No queue in what the sender's capture holds, and marks or losses before it began."""
-    late = far.begun.get(flow, False) and not near.begun.get(flow, False)
-    return late and (kind, known) == ("none", "unknown")
+    return _late(near, far, flow) and (kind, known) == ("none", "unknown")
+
+
+def _late(near: Answer, far: Answer, flow: Way | None) -> bool:
+    """Only the receiver's capture holds the handshake."""
+    return flow is not None and far.begun.get(flow, False) and not near.begun.get(flow, False)
 
 
 def _go_together(kind: str, known: str | None) -> bool:
