@@ -64,12 +64,17 @@ class Direction:
         """Sender to receiver, with ports."""
         return direction_name(self.row, self.forward, FANCY_ARROW)
 
-    @cached_property
+    @property
     def label(self) -> str:
         """Number, sender and codepoint, where flows are compared."""
+        return f"flow {self.flow} ({self.nature})"
+
+    @cached_property
+    def nature(self) -> str:
+        """Sender and codepoint: `cubic, ECT(0)`."""
         controls = self.totals["cc"] or (negotiated(self.row) if self.over_udp else "")
         sender = f"{controls}, " if controls else ""
-        return f"flow {self.flow} ({sender}{self.codepoint})"
+        return f"{sender}{self.codepoint}"
 
     @property
     def over_udp(self) -> bool:

@@ -102,6 +102,21 @@ def test_flows_are_shown_against_each_other_at_a_glance(case: Case) -> None:
     assert len(chart.spec["data"]) == 1
 
 
+def test_both_ways_of_one_flow_have_names_of_their_own(case: Case) -> None:
+    run = case.evidence
+    one = [
+        table.with_columns(flow=pl.lit(0, table.schema["flow"]), forward=pl.col("flow") == 0)
+        for table in (run.directions, run.rounds)
+    ]
+    both = dataclasses.replace(run, directions=one[0], rounds=one[1])
+    (chart,) = verdict.build(Case(both, Analysis(()))).charts
+    assert {trace["name"] for trace in chart.spec["data"]} == {
+        "flow 0 from its client (prague, ECT(1))",
+        "flow 0 from its server (ECT(0))",
+    }
+    assert "Mean: flow 0 from its server " in chart.caption
+
+
 def test_the_chart_at_a_glance_is_of_what_the_headline_says(case: Case) -> None:
     """`Queue delay spiked` stood beside goodput."""
     assert set(glance.SHOWS) <= {rule.code for rule in RULES}

@@ -3,6 +3,7 @@ matter, in one picture."""
 
 from __future__ import annotations
 
+from collections import Counter
 from types import ModuleType
 
 from l4strace.model import Finding
@@ -69,19 +70,28 @@ def _goodput(case: Case) -> Chart | None:
     # Shorter than the rounds of a flow, they would show each as a peak above the capacity.
     spans = (interval_of(d.rounds, case.axis.length) for d in directions)
     interval = max(case.axis.length / INTERVALS, 0.05, *spans)
-    traces = []
-    for one, stroke in zip(directions, FLOWS, strict=False):
+    traces, names = [], _names(directions)
+    for one, name, stroke in zip(directions, names, FLOWS, strict=False):
         rates = per_interval(one.rounds, interval)
         curve = points(rates.x, rates.goodput_bps, one.points, MBIT)
-        traces.append(line(curve, one.label, stroke, width=2.2))
+        traces.append(line(curve, f"{name} ({one.nature})", stroke, width=2.2))
     figure = timeline(traces, "Mbit/s", case.axis, height=HEIGHT)
-    means = ", ".join(f"flow {d.flow} {bit_rate(_mean(d))}" for d in directions)
+    means = ", ".join(
+        f"{name} {bit_rate(_mean(d))}" for name, d in zip(names, directions, strict=True)
+    )
     every = duration(interval * 1e6)
     counted = " or ".join(sorted({d.counted for d in directions})).capitalize()
     caption = f"{counted} payload per second, over intervals of {every}. Mean: {means}."
     rate = goodput.SENT if counted == "Sent" else "Goodput"
     title = f"{rate}, flow against flow" if len(directions) > 1 else rate
     return Chart(NAME, title, caption, figure.height, figure.spec)
+
+
+def _names(directions: list[Direction]) -> list[str]:
+    """`flow 3`; where both ways of it are drawn, `flow 3 from its client`."""
+    ways = Counter(one.flow for one in directions)
+    ends = {True: " from its client", False: " from its server"}
+    return [f"flow {one.flow}{ends[one.forward] * (ways[one.flow] > 1)}" for one in directions]
 
 
 def _least(direction: Direction) -> float:
