@@ -2,7 +2,7 @@
 
 Keys are a log as SSLKEYLOGFILE makes it, or lie at the beginning of a pcapng file (a Decryption
 Secrets Block). Nothing is decrypted here. Without tshark, or where no key fits, QUIC stays
-encrypted, and the table `stats` has why.
+encrypted, and the reason is stated.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import re
 from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.ingest import file_names, files, untrusted
-from l4strace.schema.words import Stat
 from l4strace.wording.quantities import count
 
 SECRET = re.compile(
@@ -56,8 +55,8 @@ class Opened(NamedTuple):
     dissected: list[_native.Dissection]
     """By capture; empty where no keys are given."""
     logs: list[Log]
-    stats: list[dict[str, Any]]
-    """Rows of `stats`, whose `source` is the number of a capture."""
+    unused: dict[int, str]
+    """Why keys opened nothing, by the number of the capture."""
 
 
 def opened(inputs: files.Inputs) -> Opened:
@@ -69,7 +68,7 @@ def opened(inputs: files.Inputs) -> Opened:
     given = [*inputs.keys, *beside]
     inside = [_holds_keys(path) for path in inputs.captures]
     if not inputs.captures or not (given or any(inside)):
-        return Opened([], [], [])
+        return Opened([], [], {})
     # Few runs have keys.
     import shutil
     import tempfile
@@ -78,20 +77,16 @@ def opened(inputs: files.Inputs) -> Opened:
         log = Path(folder) / "keys"
         logs = _gathered(given, log)
         program = shutil.which(TSHARK)
-        dissected, stats = [], []
+        dissected: list[_native.Dissection] = []
+        unused: dict[int, str] = {}
         for source, (path, holds) in enumerate(zip(inputs.captures, inside, strict=True)):
             one = _native.Dissection()
             if given or holds:
                 why = _dissect(program, path, log if given else None, folder, one)
                 if why:
-                    stats.append(_row(source, why))
+                    unused[source] = f"{ENCRYPTED}: {why}."
             dissected.append(one)
-        return Opened(dissected, logs, stats)
-
-
-def _row(source: int, why: str) -> dict[str, Any]:
-    row = {"source": source, "name": Stat.KEYS_UNUSED, "count": 1, "severity": "info"}
-    return row | {"detail": untrusted.text(f"{ENCRYPTED}: {why}.", 400)}
+        return Opened(dissected, logs, unused)
 
 
 def _gathered(paths: Sequence[str], target: Path) -> list[Log]:

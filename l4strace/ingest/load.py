@@ -103,9 +103,11 @@ def _with_keys(capture: Capture, opened: keys.Opened) -> Capture:
     if rows:
         sources = pl.concat([capture.sources, SOURCES.conform(pl.DataFrame(rows))])
         capture = replace(capture, sources=sources)
-    for row in opened.stats:
-        console.note(f"{capture.sources['path'][row['source']]}: {row['detail']}")
-    return _with_stats(capture, opened.stats)
+    for source, why in opened.unused.items():
+        console.note(f"{capture.sources['path'][source]}: {why}")
+    counted = {"name": Stat.KEYS_UNUSED, "count": 1, "severity": "info"}
+    stats = [{"source": source, **counted, "detail": why} for source, why in opened.unused.items()]
+    return _with_stats(capture, stats)
 
 
 def _tables(packets: Tracked) -> Capture:

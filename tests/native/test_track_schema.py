@@ -16,8 +16,8 @@ CAPTURE_TABLES = ("sources", "flows", "directions", "rounds", "paths", "stats")
 # A pcap header (little-endian, microseconds, snaplen 65535, Ethernet) without a packet.
 EMPTY_PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
 
-ADDED = {"directions": {"cc"}}
-"""Columns that logs and host files fill (ingest/join/controls.py)."""
+ADDED = {"directions": {"cc", "reported_ect0", "reported_ect1"}}
+"""Columns that logs and host files fill (ingest/join/controls.py), and those of UDP with keys."""
 
 
 @pytest.mark.parametrize("name", CAPTURE_TABLES)
