@@ -157,7 +157,7 @@ impl UdpFlow {
     pub fn limit(&self, side: usize) -> Limit {
         let is_bulk = match self.transport() {
             Transport::UdpPrague => self.content.is_bulk(side),
-            Transport::Quic => self.sending(side).is_some_and(Sending::is_bulk),
+            Transport::Quic => self.sending(side).is_some() && self.feedback.is_bulk(side),
             Transport::Rtp | Transport::Udp => false,
         };
         if is_bulk {

@@ -1,6 +1,7 @@
 //! QUIC whose keys are given: numbers and acknowledgements as a dissector shows them.
 
 use super::sending::Sending;
+use super::sizes::Sizes;
 use super::{larger, receiver_of};
 use crate::packet::Packet;
 use crate::track::handshake::vantage::Vantage;
@@ -15,6 +16,7 @@ const LONGEST_US: u64 = (1 << 14) * 1000;
 #[derive(Clone, Debug)]
 pub(super) struct Keyed {
     pub sides: [Sending; 2],
+    sizes: [Sizes; 2],
     /// By the side that acknowledges.
     exponents: [u8; 2],
     /// Datagrams of each side that were decrypted.
@@ -23,7 +25,8 @@ pub(super) struct Keyed {
 
 impl Default for Keyed {
     fn default() -> Self {
-        Keyed { sides: Sending::pair(), exponents: [EXPONENT; 2], shown: [0; 2] }
+        let sizes = <[Sizes; 2]>::default();
+        Keyed { sides: Sending::pair(), sizes, exponents: [EXPONENT; 2], shown: [0; 2] }
     }
 }
 
@@ -46,6 +49,7 @@ impl Keyed {
         }
         self.sides[side].far_ns = self.far_ns(side);
         if shown.eliciting {
+            self.sizes[side].sent(packet.payload_len);
             self.sides[side].send(packet, 0, number as u32, 32);
         } else {
             self.sides[side].send_aside(packet, number);
@@ -57,9 +61,15 @@ impl Keyed {
         self.shown.iter().zip(packets).all(|(shown, packets)| 2 * shown >= packets)
     }
 
+    /// Most packets of a side are full: the application has more to send than leaves.
+    pub fn is_bulk(&self, side: usize) -> bool {
+        self.sizes[side].are_full()
+    }
+
     /// Takes the server for the client.
     pub fn turn(&mut self) {
         self.sides.swap(0, 1);
+        self.sizes.swap(0, 1);
         self.exponents.swap(0, 1);
         self.shown.swap(0, 1);
     }

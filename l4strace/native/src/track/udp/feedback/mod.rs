@@ -74,6 +74,11 @@ impl Feedback {
         }
     }
 
+    /// Most packets of a side, as they were decrypted, are full.
+    pub fn is_bulk(&self, side: usize) -> bool {
+        self.keyed.as_ref().is_some_and(|keyed| keyed.is_bulk(side))
+    }
+
     /// Where the capture stands, where echoed timestamps or both sides' acknowledgements show it.
     pub fn vantage(&self, transport: Transport) -> Vantage {
         let shown = match transport {

@@ -5,7 +5,6 @@ mod ranges;
 use super::counts::{Counts, Report};
 use super::numbers::{Amount, Fate, Numbers, Sent};
 use super::pace::Pace;
-use super::sizes::Sizes;
 use crate::packet::{ecn, Packet};
 use crate::track::rounds::round::{Controlled, Limit, Round, RoundRow};
 use crate::track::rounds::rows::Rows;
@@ -43,7 +42,6 @@ pub struct Sending {
     bursts: Bursts,
     trains: Trains,
     pace: Pace,
-    sizes: Sizes,
     /// What its controller made of the last report, where that is replayed.
     pub(super) controlled: Option<Controlled>,
 }
@@ -68,7 +66,6 @@ impl Sending {
             bursts: Bursts::default(),
             trains: Trains::default(),
             pace: Pace::default(),
-            sizes: Sizes::default(),
             controlled: None,
         }
     }
@@ -117,7 +114,6 @@ impl Sending {
         round.inflight_max_packets = round.inflight_max_packets.max(flying.packets);
         round.inflight_max_bytes = round.inflight_max_bytes.max(flying.bytes);
         self.bursts.send(packet.ts_ns, bytes, packet.frame);
-        self.sizes.sent(bytes);
         let waited_ns = self.pace.sent(packet.ts_ns);
         self.counts.waits += u64::from(waited_ns > 0);
         self.counts.waited_ns = self.counts.waited_ns.saturating_add(waited_ns);

@@ -11,11 +11,6 @@ const REORDERED: i64 = 3;
 const MOST_MARKS: u64 = 1 << 20;
 
 impl Sending {
-    /// Most packets are full: the application has more to send than leaves.
-    pub fn is_bulk(&self) -> bool {
-        self.sizes.are_full()
-    }
-
     /// A packet that nothing waits for: it only acknowledges others.
     pub(in crate::track::udp::feedback) fn send_aside(&mut self, packet: &Packet, number: i64) {
         let sent =
