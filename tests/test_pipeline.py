@@ -17,6 +17,7 @@ from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
 from l4strace.schema import STREAMED, TABLES
 from l4strace.schema import evidence as schema_of_evidence
 from l4strace.schema.table import Table
+from tests.support.datagrams import over_udp
 from tests.support.frames import capture, evidence, frame
 from tests.support.places import FIXTURES, REPOSITORY
 
@@ -66,6 +67,13 @@ def test_judge_sorts_worst_first(monkeypatch: pytest.MonkeyPatch):
     unsure = Finding(Severity.ERROR, Confidence.LOW, "unsure", rule="L4S401")
     monkeypatch.setattr(rules, "RULES", (rule("L4S001", mild), rule("L4S401", unsure, sure)))
     assert [f.message for f in pipeline.judge(evidence()).findings] == ["sure", "unsure", "mild"]
+
+
+def test_a_rule_on_udp_alone_is_asked_where_there_is_some(monkeypatch: pytest.MonkeyPatch):
+    said = Finding(Severity.INFO, Confidence.HIGH, "heard", rule="L4S215")
+    monkeypatch.setattr(rules, "RULES", (rule("L4S215", said)._replace(over_udp=True),))
+    assert pipeline.judge(evidence()).findings == ()
+    assert len(pipeline.judge(evidence(**over_udp([8.0] * 20))).findings) == 1
 
 
 def test_what_two_captures_show_is_said_once(monkeypatch: pytest.MonkeyPatch):

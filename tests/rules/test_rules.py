@@ -11,6 +11,7 @@ from l4strace.model import Rule
 from l4strace.schema import TABLES
 from l4strace.wording.headlines import MAX_OF_A_RULE
 from l4strace.wording.rule_text import passages
+from tests.support import synthetic
 from tests.support.rule_reads import reads
 
 FOLDER = Path(rules.__file__).parent
@@ -32,6 +33,13 @@ def module_of(rule: Rule) -> str:
 def test_every_file_is_listed_in_the_order_of_codes():
     files = sorted(path.stem for path in FOLDER.glob("l4s*.py"))
     assert [module_of(rule) for rule in rules.RULES] == files
+
+
+@every_rule
+def test_a_rule_on_udp_alone_has_nothing_to_say_of_tcp(rule: Rule):
+    """So a run without UDP need not be put to it: no finding, and no reason why it cannot judge."""
+    for run in (synthetic.misfire(), synthetic.healthy()):
+        assert not rule.over_udp or rule.ask(run) == []
 
 
 def test_codes_and_names_are_unique():
