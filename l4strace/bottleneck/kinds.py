@@ -4,7 +4,6 @@ A row fires when each sign that it needs is true and none that excludes it is; a
 neither. Rows of kind `unknown` give the reason why no later row may be believed.
 """
 
-
 from typing import NamedTuple
 
 from l4strace.bottleneck.sign import Sign

@@ -40,9 +40,9 @@ def track(
     """
     inputs = files.of_run(paths, companions)
     _see_to_rest(inputs)
-    if not inputs.captures:
-        return Tracked(inputs, {}, keys.opened(inputs), {})
     decrypted = keys.opened(inputs)
+    if not inputs.captures:
+        return Tracked(inputs, {}, decrypted, {})
     opened = [file_names.opened(path) for path in inputs.captures]
     try:
         with digest.beside(inputs.captures if digests else ()) as known:

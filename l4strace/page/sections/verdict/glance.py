@@ -90,8 +90,13 @@ def _goodput(case: Case) -> Chart | None:
 def _names(directions: list[Direction]) -> list[str]:
     """`flow 3`; where both ways of it are drawn, `flow 3 from its client`."""
     ways = Counter(one.flow for one in directions)
-    ends = {True: " from its client", False: " from its server"}
-    return [f"flow {one.flow}{ends[one.forward] * (ways[one.flow] > 1)}" for one in directions]
+
+    def name(one: Direction) -> str:
+        if ways[one.flow] == 1:
+            return f"flow {one.flow}"
+        return f"flow {one.flow} from its {'client' if one.forward else 'server'}"
+
+    return list(map(name, directions))
 
 
 def _least(direction: Direction) -> float:
