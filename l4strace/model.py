@@ -122,7 +122,7 @@ class Rule(NamedTuple):
     stands for the finding's flow. The first is that of a finding that names none."""
 
     over_udp: bool = False
-    """It judges flows over UDP alone: a run without one is no case for it."""
+    """It judges flows over UDP only, and is not asked of a run without any."""
 
     @classmethod
     def of(
@@ -131,8 +131,9 @@ class Rule(NamedTuple):
         """The rule of a file: its name is code and name, the page's first line the summary."""
         code, _, name = module.rpartition(".")[2].partition("_")
         summary = (doc or "").partition("\n")[0]
-        words = (code.upper(), name.replace("_", "-"), summary)
-        return cls(*words, check, doc or "", headlines, over_udp)
+        return cls(
+            code.upper(), name.replace("_", "-"), summary, check, doc or "", headlines, over_udp
+        )
 
     def ask(self, evidence: Evidence) -> list[Finding | Skipped]:
         """What the rule finds, under its code."""

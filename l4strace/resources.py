@@ -26,7 +26,7 @@ OF_POLARS = "POLARS_MAX_THREADS"
 """Environment variable that polars reads once, when it is first imported."""
 
 ENGINE = "POLARS_ENGINE_AFFINITY"
-"""Environment variable that says how polars runs a lazy query."""
+"""Environment variable that selects the engine with which polars runs lazy queries."""
 
 SMALL_BYTES = 256 << 20
 """Inputs up to which polars works on one thread: to hand a piece of a table to another thread takes

@@ -18,7 +18,8 @@ MIN_PACKETS = 50
 """Packets from which a share of 95 % leaves at least two unmarked."""
 
 MIN_ANSWERS = 10
-"""Packets with CWR, one a round trip, from which the echo is no late answer, as in L4S201."""
+"""Packets with CWR (one per round trip) below which ECE may be an answer still on its way, as in
+L4S201."""
 
 
 def packets() -> pl.Expr:

@@ -42,6 +42,7 @@ def features(capture: Capture, stretches: pl.DataFrame | None = None) -> pl.Data
         .join(policed, on=PATH, how="left", maintain_order="left")
         .with_columns(
             pl.coalesce("ect0_between", "ect0_marks").alias("ect0_marks"),
+            # The larger one: marks of a slow start may hide those of ECT(0) in one of them.
             pl.max_horizontal(
                 pl.coalesce("ect0_between_ratio", "ect0_echoed_ratio"), "ect0_ratio"
             ).alias("ect0_ratio"),
@@ -58,7 +59,8 @@ def features(capture: Capture, stretches: pl.DataFrame | None = None) -> pl.Data
 def _echoed(capture: Capture) -> pl.LazyFrame:
     """Marked share of ECT(0) packets over that of ECT(1) packets, by path, where the echo shows it.
 
-    Classic feedback says else only that there were marks; one dual queue marks all ECT(0) alike.
+    Other classic feedback shows that there were marks, not how many. The flow with most of them
+    stands for all: one queue marks its ECT(0) packets alike.
     """
     ways = neighbors.directions(capture).lazy().select(*KEY, "path", "marked_as")
     of = pl.col("marked_as") == "ect0", pl.col("marked_as") == "ect1"

@@ -34,7 +34,7 @@ FEW_BYTES = 14_600
 segments (RFC 6928) is sent in one round trip."""
 
 WHOLE_RUN_SHARE = 0.95
-"""Part of the run from which a stretch is no news: shading it would shade the whole chart."""
+"""Share of the run from which a stretch is not shaded: it would cover the whole chart."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Of these rows, which are some.
+    /// Of these rows; there is at least one.
     pub fn of(rounds: &Rounds<'_>, mut rows: Vec<usize>) -> Totals {
         rows.sort_by_key(|row| rounds.start_ns.or_zero(*row));
         let mut found =

@@ -94,8 +94,8 @@ BECAME = {
 
 def became(evidence: Evidence, tried: Tried) -> str:
     """A key of BECAME, as both ends show the packets with ECT; `marked` if it was every one of
-    them; without the other capture `reported` if the receiver said so in clear, else `unknown`.
-    Acknowledgements that keys open add that they count none (see UNCOUNTED)."""
+    them. With one capture `reported` where UDP Prague's receiver reported an error, else
+    `unknown`. Acknowledgements that keys open add that they count none (see UNCOUNTED)."""
     row = tried.row
     paths = one_way.end_to_end(evidence).filter(flow=row["flow"], forward=row["forward"])
     counts = paths.select(
