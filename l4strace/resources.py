@@ -64,8 +64,9 @@ def limit_threads(most: int | None) -> None:
 def query_in_memory() -> None:
     """Lets polars run lazy queries on whole tables, unless its environment says otherwise.
 
-    The tables are in memory anyway. With the engine that streams them, its own choice from 2.0 on,
-    1,000 packets take a tenth more cpu, and 3 million 10 MB more.
+    The tables are in memory anyway. The engine that streams them, its own choice from 2.0 on, takes
+    the same cpu and more memory: 9 MB for 1,000 packets and for 3 million in few flows, 20 for a
+    million in 10,000 flows.
     """
     os.environ.setdefault(ENGINE, "in-memory")
 
