@@ -187,28 +187,34 @@ def compare(ours: Mapping[str, Any], packet: Dissected) -> list[Disagreement]:
 def dissect(path: str, frames: Iterable[int]) -> Iterator[dict[str, list[str]]]:
     """The chosen frames of a capture, dissected by tshark through pyshark, in file order.
 
-    Raises UsageError where pyshark or tshark is missing, InputError where tshark refuses the file.
+    Raises UsageError where pyshark or tshark is missing, InputError where tshark ends before it
+    has shown them all.
     """
+    missing = set(frames)
     try:
         import pyshark
         from pyshark.capture.capture import TSharkCrashException
         from pyshark.tshark.tshark import TSharkNotFoundException
     except ImportError as error:
         raise UsageError("pyshark is missing", "pip install 'l4strace[wireshark]'") from error
-    chosen = "frame.number in {" + ", ".join(map(str, sorted(frames))) + "}"
+    chosen = "frame.number in {" + ", ".join(map(str, sorted(missing))) + "}"
     try:
         capture = pyshark.FileCapture(
             path, display_filter=chosen, keep_packets=False, override_prefs=OPTIONS
         )
         with capture:
             for packet in capture:
+                missing.discard(int(packet.number))
                 yield _flattened([packet.frame_info, *packet.layers])
     except TSharkNotFoundException as error:
         raise UsageError("tshark is missing", "Install Wireshark's command line.") from error
     except TSharkCrashException as error:
         # Its destructor would close it again, and print the same crash as a traceback.
         capture._running_processes.clear()
-        raise InputError(f"{path}: tshark cannot read it") from error
+        # A cut file ends in an error as well, and of a tshark that ended just as it was closed
+        # pyshark says 255, whatever its exit code was.
+        if missing:
+            raise InputError(f"{path}: tshark cannot read it") from error
 
 
 def _flattened(layers: Sequence[Any]) -> dict[str, list[str]]:

@@ -1,5 +1,7 @@
 """Wireshark's words for a packet, read into ours."""
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -113,12 +115,38 @@ def test_a_wrong_value_is_a_disagreement(tmp_path: Path) -> None:
     assert wireshark.compare(row, packet) == [Disagreement(2, "window", 4711, 500)]
 
 
+def verified(path: Path, tshark: str) -> subprocess.CompletedProcess[str]:
+    """`l4strace verify` where tshark is a script that runs ``tshark`` once it dissects."""
+    program = path.parent / "bin" / "tshark"
+    program.parent.mkdir()
+    real = shutil.which("tshark")
+    program.write_text(f'#!/bin/sh\n[ "$1" = -v ] && exec {real} -v\n{tshark.format(real=real)}\n')
+    program.chmod(0o755)
+    command = [sys.executable, "-m", "l4strace", "verify", str(path)]
+    paths = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=300, env=os.environ | paths
+    )
+
+
 @pytest.mark.needs("tshark")
 def test_a_file_that_tshark_refuses_is_one_clear_error(tmp_path: Path) -> None:
     """pyshark's destructor must not raise the crash once more."""
-    path = tmp_path / "cut.pcap"
-    path.write_bytes(files.pcap([FRAME, FRAME])[:-10])
-    command = [sys.executable, "-m", "l4strace", "verify", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    path = tmp_path / "refused.pcap"
+    path.write_bytes(files.pcap([FRAME, FRAME]))
+    done = verified(path, "exit 2")
     assert done.returncode == 3
     assert done.stderr.split() == f"error: {path}: tshark cannot read it".split()
+
+
+@pytest.mark.needs("tshark")
+@pytest.mark.parametrize(("cut", "tshark"), [(0, '{real} "$@"; exit 255'), (10, '{real} "$@"')])
+def test_what_tshark_has_shown_counts_however_it_ends(
+    tmp_path: Path, cut: int, tshark: str
+) -> None:
+    path = tmp_path / "run.pcap"
+    whole = files.pcap([FRAME, FRAME])
+    path.write_bytes(whole[: len(whole) - cut])
+    done = verified(path, tshark)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "all equal" in done.stdout
