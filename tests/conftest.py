@@ -18,6 +18,10 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
+# Programs start as users start them: without a buffer (PYTHONUNBUFFERED) a full disk shows earlier.
+for name in [name for name in os.environ if name.startswith("PYTHON") and name != "PYTHONPATH"]:
+    del os.environ[name]
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test that asks for the browser is one that needs Chromium."""

@@ -76,10 +76,9 @@ def write(frame: pl.LazyFrame, target: Destination, wanted: TableFormat) -> None
         except (OSError, pl.exceptions.PolarsError) as error:
             if isinstance(error, L4straceError):
                 raise
-            # A reader such as `head` that has had enough is not a failure.
-            if isinstance(kept.failed, BrokenPipeError):
+            if kept.failed:
                 raise kept.failed from error
-            why = kept.failed.strerror if kept.failed else str(error).partition("\n")[0]
+            why = str(error).partition("\n")[0]
             raise OutputError(f"{target.name}: cannot be written ({why})") from error
 
 
