@@ -6,6 +6,7 @@ use super::changes::{FLAT, FLAT_BEFORE_RISE};
 use super::full::{last, used, BUSY_PART, FELL, FELL_TRAINS, LASTING, QUEUE_US, ROSE};
 use super::numbers::{least, most};
 use super::slots::Slot;
+use super::surges::FLOOD;
 use super::FRAME_BITS;
 
 /// Part of the queue that a full flight leaves when the rate falls, (old / new - 1) base RTTs, that must
@@ -43,7 +44,7 @@ pub fn fell(past: &[Slot], slots: &[Slot], level_bps: f64, later: &[Slot]) -> bo
     let peak = slots.iter().fold(None, |peak, slot| most(peak, slot.peak_us));
     let now = quantile(after.iter().map(|slot| slot.delivered_bps).collect(), 0.5).max(1.0);
     let excess = (level_bps / now - 1.0) * base_us(slots);
-    let Some(peak_us) = peak else { return true };
+    let Some(peak_us) = peak else { return pressed(past, after) };
     if peak_us >= QUEUE_US.max(TRANSIENT * excess) {
         return true;
     }
@@ -51,6 +52,22 @@ pub fn fell(past: &[Slot], slots: &[Slot], level_bps: f64, later: &[Slot]) -> bo
     let gone_us = peak_us + newly_lost(past, slots) * FRAME_BITS / now * 1e6;
     let needed = if at_once { excess } else { DROPPED * excess };
     any && peak_us >= QUEUE_US && gone_us >= needed
+}
+
+/// The path marks a larger part of the packets than before, or most.
+///
+/// A receiver sees no delay. What holds senders at a lower rate marks more of their packets (their rate
+/// falls with the part that is marked), and those of a sender that slows down by itself meet a shorter queue.
+fn pressed(past: &[Slot], after: &[Slot]) -> bool {
+    let now = marked(after);
+    now >= FLOOD || now >= ROSE * marked(last(past))
+}
+
+/// Part of the packets.
+fn marked(slots: &[Slot]) -> f64 {
+    let (marks, acked) =
+        slots.iter().fold((0.0, 0.0), |(marks, acked), slot| (marks + slot.marks, acked + slot.acked));
+    marks / acked.max(1.0)
 }
 
 /// Enough of `slots` are busy, or left no gap.

@@ -12,7 +12,7 @@ const SURGE: usize = 3;
 
 /// Part of the packets that are marked while an L4S queue takes in what a fall leaves. By eye: more than
 /// the marks of a sender that keeps up with the path.
-const FLOOD: f64 = 0.5;
+pub const FLOOD: f64 = 0.5;
 
 /// Part of the packets that were lost, from which their repair takes rounds so long that slots inside one
 /// show no rate of their own. By eye.

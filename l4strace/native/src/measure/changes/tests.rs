@@ -75,6 +75,18 @@ fn marked_packets_that_leave_as_fast_as_before_show_no_fall() {
     }
 }
 
+/// Simulated runs s7351-035 and s4417-022 at the receiver: losses and reordering made the sender slow.
+#[test]
+fn a_receiver_takes_a_lower_rate_for_a_fall_where_more_is_marked() {
+    let unseen = |s: &mut Slot| (s.queue_us, s.floor_us, s.peak_us, s.base_us) = (None, None, None, None);
+    let before = || full().with(unseen).with(|s| s.marks = 40.0);
+    let after = |marks: f64| slow().with(unseen).with(|s| (s.acked, s.marks) = (40.0, marks));
+    assert_eq!(firsts(&[before(), after(8.0)]), [30], "twice the part that was marked before");
+    assert_eq!(firsts(&[before(), after(4.0)]), NONE, "as large a part");
+    let most = || before().with(|s| s.marks = 300.0);
+    assert_eq!(firsts(&[most(), after(30.0)]), [30], "most are marked all along");
+}
+
 /// An AQM that drops keeps the queue below a quarter of what the flight leaves (90 ms).
 fn short_queue(lost: f64) -> Stretch {
     queue().with(|s| (s.peak_us, s.lost) = (Some(3000.0), lost))
