@@ -101,11 +101,15 @@ def _finding(row: Row) -> Finding:
 
 
 def _policer(row: Row) -> tuple[str, str]:
-    """What it does, with its rate and its burst (payload), and what to do."""
-    burst = row["policed_burst_bytes"] or 0.0
-    more = f" and bursts of at least {quantity(burst, 'byte')}" if burst >= FRAME_BYTES else ""
-    limits = f"{quantity(row['policed_bps'], 'bit/s')}{more}"
-    return f"A policer drops what exceeds {limits}", "Shape to its rate in front of the policer."
+    """What it does, with its rate and its burst (payload), and what to do.
+
+    A bucket that is not seen to hold a burst may run over, and what runs over passes nobody.
+    """
+    rate, burst = quantity(row["policed_bps"], "bit/s"), row["policed_burst_bytes"] or 0.0
+    does = f"A policer drops what exceeds {rate} and bursts of at least {quantity(burst, 'byte')}"
+    if burst < FRAME_BYTES:
+        does = f"A policer of at least {rate} drops packets"
+    return does, "Shape to its rate in front of the policer."
 
 
 RULE = Rule.of(__name__, __doc__, check, "Packets are lost although no queue stands", POLICED)

@@ -32,6 +32,8 @@ def test_fires_with_rate_and_burst_of_a_policer() -> None:
         "retransmitted at a queue delay of 1.0 ms (median)."
     )
     assert found.measures[-1].value == 9.55e6
+    (shallow,) = check(scene(bottlenecks=place.with_columns(policed_burst_bytes=0.0)))
+    assert shallow.message.startswith("A policer of at least 9.55 Mbit/s drops packets: 117 ")
 
 
 def test_fires_once_for_each_path() -> None:

@@ -66,6 +66,10 @@ DROP_GROUP = 2
 ROOM_PACKETS = 2.0
 """Packets that the shortest buffer holds: one is sent, one waits."""
 
+SACK_HELD_US = 1000.0
+"""Longest that a receiver keeps back what it reports of packets behind a hole (Linux:
+tcp_comp_sack_delay_ns): delays around losses contain it, others do not."""
+
 SELDOM_QUEUED = 0.1
 """Part of the path's losses at 10 ms of queue or more, up to which there is no buffer. By eye:
 at most 0.07 behind 22 of 24 simulated policers, 0.33 behind a DualPI2 whose marks a path erased."""
@@ -90,11 +94,12 @@ def in_groups(d: Direction) -> Shown:
     return at_least(d.group_lost, DROP_GROUP)
 
 
-@sign("no buffer of that rate is there", "us", "ROOM_PACKETS, SELDOM_QUEUED")
+@sign("no buffer of that rate is there", "us", "ROOM_PACKETS, SACK_HELD_US, SELDOM_QUEUED")
 def no_room(d: Direction) -> Shown:
     """Not even two packets wait for each other where this flow or another one loses packets."""
-    short = below(d.lost_us, ROOM_PACKETS * FRAME_BYTES * 8e6 / d.policed_bps)
-    return short & at_most(d.path_queued_losses, SELDOM_QUEUED)
+    room_us = ROOM_PACKETS * FRAME_BYTES * 8e6 / d.policed_bps
+    held_us = SACK_HELD_US if d.queue_high_us < room_us else 0.0
+    return below(d.lost_us, room_us + held_us) & at_most(d.path_queued_losses, SELDOM_QUEUED)
 
 
 @sign("packets are retransmitted", "packet", "any", "{value} retransmitted after the start")
@@ -220,8 +225,10 @@ def idle(d: Direction) -> Shown:
     Noise may blur a queue of some milliseconds, not one of many. Where every second packet is
     marked, the path is congested however short its queue is, and an overloaded AQM drops; so does a
     full buffer that other flows of the path filled. What loses at random loses those of all alike.
+    Where the path erases marks, nobody answers an AQM, which then drops at short delays as well.
     """
-    congested = is_so(d.marks > CONGESTED * d.acked) | above(d.path_queued_losses, CONGESTED)
+    seldom = SELDOM_QUEUED if d.erased else CONGESTED
+    congested = is_so(d.marks > CONGESTED * d.acked) | above(d.path_queued_losses, seldom)
     congested |= before(d)
     of_path = at_least(d.path_lost_us, standing_us(d))
     few = at_most(d.losses, MOST_AT_ONCE * d.lost_rounds)

@@ -26,8 +26,10 @@ POLICED = {
     "policed_bps": 9.55e6,
     "policed_uneven": 0.024,
     "lost_us": 1_000.0,
+    "queue_high_us": 3_000.0,
     "path_queued_losses": 0.0,
 }
+SACK_HELD = POLICED | {"lost_us": 3_400.0, "queue_high_us": 100.0}
 RANDOM = {
     "lost": 4,
     "losses": 4,
@@ -50,6 +52,9 @@ RANDOM = {
         (losses.one_rate, POLICED, POLICED | {"policed_uneven": 0.2}),
         # Two packets at 9.55 Mbit/s take 2.5 ms.
         (losses.no_room, POLICED, POLICED | {"lost_us": 2_600.0}),
+        # A receiver that holds SACKs back for 1 ms; a queue stands without losses, too.
+        (losses.no_room, SACK_HELD, SACK_HELD | {"queue_high_us": 2_600.0}),
+        (losses.no_room, SACK_HELD, SACK_HELD | {"lost_us": 3_600.0}),
         # Run s4417-001: a flow that starts meets the buffer that the one beside it keeps short.
         (losses.no_room, POLICED, POLICED | {"path_queued_losses": 0.33}),
         (losses.shallow, {"queue_high_us": 9_900.0}, {"queue_high_us": 10_000.0}),
@@ -91,6 +96,12 @@ RANDOM = {
         (losses.idle, RANDOM, RANDOM | {"marks": 500}),
         (losses.idle, RANDOM, RANDOM | {"path_queued_losses": 0.6}),
         (losses.idle, RANDOM, RANDOM | {"path_lost_us": 9e3}),
+        # Run s4417-001: DualPI2 drops packets of a sender that hears of no mark.
+        (
+            losses.idle,
+            RANDOM | {"erased": True},
+            RANDOM | {"erased": True, "path_queued_losses": 0.2},
+        ),
     ],
 )
 def test_a_sign(sign: Sign, shown: dict[str, object], denied: dict[str, object]) -> None:

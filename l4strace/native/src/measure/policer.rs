@@ -16,6 +16,11 @@ const GROUP_ROUNDS: f64 = 2.0;
 /// Groups that make a line: with three, the one between decides alone. By eye.
 const MIN_GROUPS: usize = 5;
 
+/// A sender that does not heed losses (BBR), or many that take turns, are dropped without a pause: the bucket is
+/// empty all along, and every so many usual rounds of such a group count as one. By eye: what passes meanwhile is
+/// known to a twentieth, as a drop lies somewhere in its round.
+const LONG_ROUNDS: f64 = 20.0;
+
 /// What the losses of a path show.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policed {
@@ -44,7 +49,10 @@ pub fn policed(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Policed> {
 fn of_path(rounds: &Rounds<'_>, at: u32, mut rows: Vec<usize>) -> Option<Policed> {
     rows.retain(|row| rounds.end_ns.or_zero(*row) > rounds.start_ns.or_zero(*row));
     rows.sort_by_key(|row| (rounds.start_ns.or_zero(*row), *row));
-    let groups = groups(rounds, &rows);
+    let mut groups = groups(rounds, &rows, f64::INFINITY);
+    if groups.len() < MIN_GROUPS {
+        groups = self::groups(rounds, &rows, LONG_ROUNDS);
+    }
     let (first, last) = (groups.first()?, groups.last()?);
     if groups.len() < MIN_GROUPS {
         return None;
@@ -78,8 +86,8 @@ struct Group {
     lost: u32,
 }
 
-/// `rows` are in the order of their begin.
-fn groups(rounds: &Rounds<'_>, rows: &[usize]) -> Vec<Group> {
+/// Groups of at most `longest` usual rounds; `rows` are in the order of their begin.
+fn groups(rounds: &Rounds<'_>, rows: &[usize], longest: f64) -> Vec<Group> {
     let length = |row: &usize| rounds.length_ns(*row) as f64;
     let usual = median(&mut rows.iter().map(length).collect::<Vec<_>>()).unwrap_or(0.0);
     let mut found: Vec<Group> = Vec::new();
@@ -87,7 +95,10 @@ fn groups(rounds: &Rounds<'_>, rows: &[usize]) -> Vec<Group> {
         let (begin_ns, end_ns) = (rounds.start_ns.or_zero(row), rounds.end_ns.or_zero(row));
         let lost = rounds.retransmits.or_zero(row);
         match found.last_mut() {
-            Some(group) if (begin_ns - group.end_ns) as f64 <= GROUP_ROUNDS * usual => {
+            Some(group)
+                if (begin_ns - group.end_ns) as f64 <= GROUP_ROUNDS * usual
+                    && ((begin_ns - group.begin_ns) as f64) < longest * usual =>
+            {
                 group.end_ns = group.end_ns.max(end_ns);
                 group.lost += lost;
             }
@@ -175,6 +186,19 @@ mod tests {
         assert!((one.burst_bytes - 200_000.0).abs() < 1e-3);
         let faster: Vec<u64> = delivered.iter().map(|bytes| 3 * bytes).collect();
         assert!((found(&faster, &lost)[0].rate_bps - 24e6).abs() < 1e-3, "three times the rate");
+    }
+
+    /// BBR: what exceeds the rate is lost in each round, however much it sends.
+    #[test]
+    fn drops_without_a_pause_show_the_rate_that_passes() {
+        let (mut delivered, mut lost) = (vec![40_000; 10], vec![0; 10]);
+        delivered.extend([20_000; 100]);
+        lost.extend((0..100).map(|n| 1 + n % 8));
+        let one = found(&delivered, &lost)[0];
+        assert!((one.rate_bps - 8e6).abs() < 1e-3);
+        assert!(one.uneven < 1e-6);
+        assert!((one.burst_bytes - 200_000.0).abs() < 1e-3);
+        assert!(found(&delivered[..90], &lost[..90]).is_empty(), "four times twenty rounds");
     }
 
     #[test]
