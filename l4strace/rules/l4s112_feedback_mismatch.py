@@ -37,6 +37,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
+from l4strace.rules.support import datagrams
 from l4strace.schema.vantage import receiver
 from l4strace.wording.quantities import count
 
@@ -71,8 +72,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             turns_hidden=pl.col("turns_hidden").fill_null(False),
         )
     )
+    unread = datagrams.unread(datagrams.capable(evidence))
     if judged.height and not judged["far"].any():
-        return [Skipped("no capture at a receiver: the marks that arrived are unknown")]
+        return [Skipped("no capture at a receiver: the marks that arrived are unknown"), *unread]
     blind = judged.filter(pl.col("far") & pl.col("turns_hidden"))
     judged = judged.filter(~pl.col("turns_hidden"))
     slack = pl.max_horizontal(pl.lit(MAX_STRAY_MARKS), TOLERANCE * pl.col("ce"))
@@ -88,6 +90,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     return [
         *(_finding(row) for row in rows.iter_rows(named=True)),
         *(Skipped(CUT, flow) for flow in blind["flow"].unique(maintain_order=True)),
+        *unread,
     ]
 
 

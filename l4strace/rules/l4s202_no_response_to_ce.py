@@ -43,7 +43,7 @@ import polars as pl
 from l4strace.derive.senders import pressed
 from l4strace.evidence import Evidence, Row, over_udp
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import subjects
+from l4strace.rules.support import datagrams, subjects
 from l4strace.wording.quantities import count, quantity, share
 
 MIN_PACKETS = 2.0
@@ -81,9 +81,10 @@ def _over_tcp(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _over_udp(evidence: Evidence) -> list[Finding | Skipped]:
+    unread = datagrams.unread(datagrams.ect1(evidence))
     senders = pressed.senders(evidence)
     if senders.is_empty():
-        return []
+        return [*unread]
     transports = over_udp(evidence).select("source", "flow", "transport")
     went_on = evidence.pressed.filter(
         pl.col("after_bps") > (1 - NO_CUT) * pl.col("before_bps")
@@ -92,7 +93,7 @@ def _over_udp(evidence: Evidence) -> list[Finding | Skipped]:
     if calm := senders.height - evidence.pressed.height:
         who = f"{count(calm, 'flow')} over UDP"
         found.append(Skipped(f"{who}: marks never asked for half of the rate"))
-    return found
+    return [*found, *unread]
 
 
 def _went_on(row: Row) -> Finding:

@@ -95,7 +95,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
         .filter((pl.col("episodes") >= MIN_EPISODES) & (pl.col("ignored") >= MAJORITY))
     )
-    unknown = datagrams.media(evidence)
+    senders = datagrams.flows(evidence).join(by_log, on="flow", how="anti")
+    unknown = [*datagrams.media(evidence), *datagrams.unread(senders)]
     if ignored.is_empty():
         return [*unknown]
     # What its own log counts as lost the sender took for lost, whatever the path did.

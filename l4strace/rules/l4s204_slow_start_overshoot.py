@@ -34,7 +34,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import clocks, events, subjects
+from l4strace.rules.support import clocks, datagrams, events, subjects
 from l4strace.wording.quantities import count
 
 OVERSHOOT = 2.0
@@ -56,7 +56,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .sort("start_ns")
     )
     found = [_finding(evidence, row) for row in highest.iter_rows(named=True)]
-    return clocks.measurable(evidence, found)
+    unread = datagrams.unread(datagrams.flows(evidence))
+    return clocks.measurable(evidence, [*found, *unread])
 
 
 def _finding(evidence: Evidence, row: Row) -> Finding:

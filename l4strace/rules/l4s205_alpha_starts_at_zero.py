@@ -104,7 +104,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         for row in rows.iter_rows(named=True):
             if (row["flow"], row["forward"]) not in shown:
                 results.append(_packet_finding(row, severity))
-    return results + datagrams.media(evidence)
+    hidden = datagrams.ect1(evidence).filter((pl.col("transport") == "quic") | ~pl.col("reported"))
+    return [*results, *datagrams.media(evidence), *datagrams.unlogged(evidence, hidden)]
 
 
 def _from_kernel(evidence: Evidence) -> list[Row]:

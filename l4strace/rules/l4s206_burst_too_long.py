@@ -34,7 +34,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import clocks, subjects
+from l4strace.rules.support import clocks, datagrams, subjects
 from l4strace.schema.words import NQB
 from l4strace.wording.quantities import quantity
 
@@ -59,7 +59,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     rated = rated.filter(pl.col("ect1") | (pl.col("dscp") == NQB))
     if rated.is_empty():
         why = "no direction with ECT(1) or DSCP 45 and enough data to estimate its rate"
-        return [Skipped(why)]
+        return [*datagrams.unread(datagrams.ect1(evidence))] or [Skipped(why)]
     bursts = (
         evidence.rounds.select(*subjects.KEY, "burst_bytes", "burst_frame")
         .filter(pl.col("burst_bytes").is_not_null())

@@ -37,7 +37,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import subjects
+from l4strace.rules.support import datagrams, subjects
 from l4strace.schema.vantage import receiver
 from l4strace.wording.quantities import count
 
@@ -60,6 +60,9 @@ CWND_ERROR = 0.25
 ROUND = (*subjects.KEY, "start_ns", "end_ns", "ce_lo", "ce_hi")
 """What is compared of a round."""
 
+NO_LOG = "no log of a sender whose feedback the capture shows"
+"""Why nothing is compared."""
+
 KERNEL, PROGRAM = "Kernel", "The sender's log"
 HEADLINES = {
     KERNEL: "Kernel and packets disagree",
@@ -76,7 +79,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     shown = pl.concat([evidence.directions["flow"], arrived["flow"]]).unique()
     joined = samples.filter(pl.col("flow").is_in(shown.implode()))
     if joined.is_empty() or (evidence.rounds.is_empty() and arrived.is_empty()):
-        return [Skipped("no log of a sender whose feedback the capture shows")]
+        hidden = datagrams.flows(evidence).join(samples, on="flow", how="semi")
+        return [*datagrams.unread(hidden)] or [Skipped(NO_LOG)]
     in_kernel = set(evidence.kernel["flow"].unique())
 
     def who(row: Row) -> str:

@@ -39,6 +39,7 @@ import polars as pl
 from l4strace.derive.senders import logged
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
+from l4strace.rules.support import datagrams
 from l4strace.schema.keys import KEY
 from l4strace.wording.moments import moment
 from l4strace.wording.quantities import share
@@ -55,7 +56,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return [Skipped("no log of a Prague sender in user space")]
     shown = scalable.join(logged.windows(evidence), on=KEY, how="semi")
     if shown.is_empty():
-        return [Skipped("the log of the sender does not show each change of its window")]
+        return [Skipped(datagrams.UNSTATED)]
     made = logged.reductions(evidence).join(shown, on=KEY, how="semi")
     unexplained = pl.col("cause").is_null()
     counted = made.group_by(KEY, maintain_order=True).agg(

@@ -56,7 +56,7 @@ from l4strace.derive import marked, neighbors, one_way
 from l4strace.evidence import Evidence, Row
 from l4strace.fallback.place import confidence
 from l4strace.model import Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import clocks, paths, subjects
+from l4strace.rules.support import clocks, datagrams, paths, subjects
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording.measures import OF_ROUNDS, ONE_WAY
 from l4strace.wording.quantities import marking_delay, quantity
@@ -67,6 +67,9 @@ LIMITS = {
     if kind not in ("none", "unknown")
 } | {"none": "No bottleneck on this path"}
 """Headline of each kind."""
+
+NO_DATA = "no flow direction has enough data, seen near its sender"
+"""Why nothing is known of any bottleneck."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -89,7 +92,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         of = f"{unknown.height} of {judged.height} flow directions{which}"
         results.append(Skipped(f"{of}: {why}"))
     elif judged.is_empty():
-        results.append(Skipped("no flow direction has enough data, seen near its sender"))
+        results += datagrams.unread(datagrams.flows(evidence)) or [Skipped(NO_DATA)]
     return clocks.measurable(evidence, results)
 
 

@@ -35,7 +35,8 @@ import polars as pl
 
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
-from l4strace.rules.support import clocks, subjects
+from l4strace.rules.l4s401_bottleneck import NO_DATA
+from l4strace.rules.support import clocks, datagrams, subjects
 from l4strace.wording.measures import OF_ROUNDS
 from l4strace.wording.quantities import at_delay, count, milliseconds
 
@@ -55,7 +56,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each ECN-capable direction through a queue that never marks."""
     judged = subjects.once(evidence, evidence.bottlenecks)
     if judged.is_empty():
-        return [Skipped("no flow direction has enough data, seen near its sender")]
+        return [*datagrams.unread(datagrams.flows(evidence))] or [Skipped(NO_DATA)]
     # A queue in front of what erases the codepoints may well mark.
     silent = pl.col("kind").is_in(UNMARKED) & ~pl.col("erased").fill_null(False)
     unmarked = judged.filter(silent).join(

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from l4strace.model import Finding
-from l4strace.rules.l4s208_kernel_packets_disagree import RULE, check
+from l4strace.rules.l4s208_kernel_packets_disagree import NO_LOG, RULE, check
 from tests.support.frames import evidence, frame, rounds, stack
 from tests.support.scenes import FLOWS, log
 
@@ -92,4 +92,10 @@ def test_marks_that_reach_the_receiver_stand_for_feedback_that_is_encrypted(
 
 def test_a_log_without_feedback_in_clear_is_not_judged() -> None:
     (why,) = check(evidence(udp_flows=FLOWS, udp_kernel=log()))
-    assert why.reason == "no log of a sender whose feedback the capture shows"
+    assert why.reason == NO_LOG
+    plain = dict.fromkeys(("packets", "payload_bytes", "ect1"), 9)
+    none = dict.fromkeys(("not_ect", "ect0", "ce"), 0)
+    quic = FLOWS.with_columns(transport=pl.lit("quic"))
+    sent = frame("directions", flow=int(quic["flow"][0]), **plain, **none)
+    (why,) = check(evidence(udp_flows=quic, udp_directions=sent, udp_kernel=log()))
+    assert why.reason.endswith("(SSLKEYLOGFILE) would show it")

@@ -32,6 +32,19 @@ UNREAD = {
 }
 """Why a transport is not judged."""
 
+OPENED = {
+    "quic": "the keys of the connection (SSLKEYLOGFILE) would show it",
+    "rtp": "RTCP in clear would show it",
+    "udp-prague": "a capture of both directions would show it",
+}
+"""The input that shows the feedback of a transport."""
+
+UNSTATED = "the log of the sender does not show each change of its window"
+"""Why a log is of no use."""
+
+LOGGED = {"quic": "qlog", "udp-prague": "UDP Prague's -v"}
+"""The log that shows the window of a transport's sender."""
+
 
 @kept
 def flows(capture: Capture) -> pl.DataFrame:
@@ -86,6 +99,11 @@ def _most() -> pl.Expr:
 def ect1(capture: Capture) -> pl.DataFrame:
     """Rows of `flows` that are sent as L4S."""
     return flows(capture).filter(pl.col("codepoint") == CODEPOINTS["ect1"])
+
+
+def capable(capture: Capture) -> pl.DataFrame:
+    """Rows of `flows` that are not sent as Not-ECT."""
+    return flows(capture).filter(pl.col("codepoint").ne_missing(CODEPOINTS["not_ect"]))
 
 
 def clause(capture: Capture, *, arrives: bool = True) -> str:
@@ -144,8 +162,37 @@ def media(evidence: Evidence) -> list[Skipped]:
     read = flows(evidence).filter(pl.col("transport") == "rtp", pl.col("reported"))
     if read.is_empty():
         return []
-    who = f"{count(read.height, 'flow')} over UDP ({_transports(read)})"
-    return [Skipped(f"{who}: {MEDIA_RATE}")]
+    return [Skipped(f"{_who(read)}: {MEDIA_RATE}")]
+
+
+def unread(known: pl.DataFrame) -> list[Skipped]:
+    """That a rule on feedback does not judge those of some `flows` whose feedback is not read."""
+    hidden = known.filter(~pl.col("reported"))
+    return [
+        Skipped(f"{_who(rows)}: {UNREAD[name]}; {opened}")
+        for name, opened in OPENED.items()
+        if (rows := hidden.filter(transport=name)).height
+    ]
+
+
+def unlogged(evidence: Evidence, known: pl.DataFrame) -> list[Skipped]:
+    """That a rule on windows does not judge those of some `flows` whose log does not show it."""
+    known = known.filter(pl.col("transport").is_in(list(LOGGED)))
+    unknown = known.join(logged.windows(evidence), on="flow", how="anti")
+    missing = unknown.join(evidence.udp_kernel, on="flow", how="anti")
+    logs = listed([log for name, log in LOGGED.items() if name in missing["transport"]])
+    found = []
+    if missing.height:
+        why = f"only the log of the sender ({logs}) shows its window"
+        found.append(Skipped(f"{_who(missing)}: {why}"))
+    if unknown.height > missing.height:
+        found.append(Skipped(UNSTATED))
+    return found
+
+
+def _who(known: pl.DataFrame) -> str:
+    """`2 flows over UDP (QUIC, RTP)`."""
+    return f"{count(known.height, 'flow')} over UDP ({_transports(known)})"
 
 
 def judged(capture: Capture) -> int:

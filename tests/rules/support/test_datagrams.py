@@ -1,7 +1,9 @@
 import polars as pl
+import pytest
 
+from l4strace import rules
 from l4strace.evidence import Evidence
-from l4strace.model import Confidence, Finding, Severity, Status
+from l4strace.model import Confidence, Finding, Severity, Skipped, Status
 from l4strace.rules.l4s104_ecn_bleached import RULE
 from l4strace.rules.support import datagrams
 from l4strace.rules.support.status import status
@@ -159,3 +161,35 @@ def test_what_a_sender_gave_up_is_said() -> None:
     assert found.sentence == (
         "No: flow 0 (UDP Prague) sends Not-ECT; flow 0 gave ECT(1) up before (L4S210)."
     )
+
+
+HIDDEN = (
+    "1 flow over UDP (QUIC): QUIC encrypts its feedback; "
+    "the keys of the connection (SSLKEYLOGFILE) would show it"
+)
+NO_LOG = "1 flow over UDP (QUIC): only the log of the sender (qlog) shows its window"
+LACKS = {
+    **dict.fromkeys(("L4S112", "L4S202", "L4S203", "L4S204", "L4S206"), HIDDEN),
+    **dict.fromkeys(("L4S401", "L4S402", "L4S503", "L4S504"), HIDDEN),
+    **dict.fromkeys(("L4S205", "L4S308"), NO_LOG),
+}
+
+
+@pytest.mark.parametrize("code", LACKS)
+def test_each_rule_names_the_input_that_it_lacks(code: str) -> None:
+    (rule,) = rules.select([code])
+    (why,) = rule.ask(over_udp(flow(0, "quic", ect1=90, ce=10)))
+    assert why == Skipped(LACKS[code], rule=code)
+
+
+def test_what_is_read_lacks_nothing_and_a_useless_log_is_named() -> None:
+    evidence = over_udp(flow(0, "quic", ect1=90), flow(1, "rtp", ect1=50), flow(2, "udp", ect0=9))
+    known = datagrams.flows(evidence)
+    assert [one.reason.split(":")[0] for one in datagrams.unread(known)] == [
+        "1 flow over UDP (QUIC)",
+        "1 flow over UDP (RTP)",
+    ]
+    assert datagrams.unread(known.with_columns(reported=True)) == []
+    logs = frame("kernel", flow=0, forward=True)
+    given = over_udp(flow(0, "quic", ect1=90), udp_kernel=logs)
+    assert datagrams.unlogged(given, known) == [Skipped(datagrams.UNSTATED)]
