@@ -5,6 +5,8 @@ use super::{ip, wireless, Decoded, Layers};
 use crate::stats::Loss;
 
 pub const ETHERNET: u32 = 1;
+/// A packet of IP and nothing before it (LINKTYPE_RAW).
+pub const RAW: u32 = 101;
 
 /// Names as libpcap gives them, for the `sources` table.
 pub fn name(link_type: u32) -> String {
@@ -12,7 +14,7 @@ pub fn name(link_type: u32) -> String {
         0 => "NULL",
         1 => "EN10MB",
         9 => "PPP",
-        12 | 14 | 101 => "RAW",
+        12 | 14 | RAW => "RAW",
         50 => "PPP_SERIAL",
         51 => "PPP_ETHER",
         104 => "C_HDLC",
@@ -35,7 +37,7 @@ pub fn name(link_type: u32) -> String {
 pub(super) fn link(layers: &mut Layers, link_type: u32, data: &[u8], wire: u32) -> Decoded {
     match link_type {
         ETHERNET => ethernet(layers, data, wire),
-        12 | 14 | 101 | 228 | 229 => ip::any(layers, data, wire),
+        12 | 14 | RAW | 228 | 229 => ip::any(layers, data, wire),
         0 => null(layers, data, wire, false),
         108 => null(layers, data, wire, true),
         113 => linux_cooked(layers, data, wire),

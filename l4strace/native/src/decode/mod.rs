@@ -3,6 +3,7 @@
 //! Every length is checked against the bytes at hand; what is neither is named by a [`Loss`].
 
 mod bytes;
+mod datagram;
 mod ip;
 pub mod link;
 mod options;
@@ -52,7 +53,16 @@ pub fn frame(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) ->
     if link_type == link::ETHERNET && plain::plain(data, wire_len, packet) {
         return Outcome::Tcp;
     }
-    walk(link_type, data, wire_len, packet)
+    other(link_type, data, wire_len, packet)
+}
+
+/// What is no plain segment of TCP.
+#[inline(never)]
+fn other(link_type: u32, data: &[u8], wire_len: u32, packet: &mut Packet) -> Outcome {
+    match datagram::plain(link_type, data, wire_len, packet) {
+        Some(payload) => Outcome::Udp(payload),
+        None => walk(link_type, data, wire_len, packet),
+    }
 }
 
 /// What [`frame`] keeps of a packet.

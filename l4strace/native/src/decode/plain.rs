@@ -104,7 +104,9 @@ fn tcp(header: &Header<'_>, packet: &mut Packet) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use std::ops::Range;
+
     use super::super::{frame, link, walk, Outcome};
     use super::*;
     use crate::packet::{AccEcnOption, FlowKey};
@@ -138,7 +140,7 @@ mod tests {
     }
 
     /// What an earlier frame may have left in the place of a packet.
-    fn another() -> Packet {
+    pub fn another() -> Packet {
         Packet {
             station: [1; 6],
             key: FlowKey { network: Network::virtual_network(7), ..FlowKey::default() },
@@ -157,12 +159,40 @@ mod tests {
     }
 
     /// What `read` makes of a frame; the packet where it is one.
-    fn read(frame: &[u8], wire: u32, read: fn(u32, &[u8], u32, &mut Packet) -> Outcome) -> (Outcome, Packet) {
+    pub fn read(
+        link_type: u32,
+        frame: &[u8],
+        wire: u32,
+        read: fn(u32, &[u8], u32, &mut Packet) -> Outcome,
+    ) -> (Outcome, Packet) {
         let mut packet = another();
-        match read(link::ETHERNET, frame, wire, &mut packet) {
+        match read(link_type, frame, wire, &mut packet) {
             outcome @ Outcome::Not(_) => (outcome, Packet::default()),
             outcome => (outcome, packet),
         }
+    }
+
+    /// Frames with bytes of `headers` changed, some cut off, and how many the wire carried.
+    pub fn changed(
+        frames: impl Iterator<Item = Vec<u8>>,
+        headers: Range<usize>,
+    ) -> impl Iterator<Item = (Vec<u8>, u32)> {
+        let mut random = 1u64;
+        let mut next = move |most: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) as usize % most
+        };
+        frames.map(move |mut bytes| {
+            for _ in 0..next(4) {
+                let at = headers.start + next(headers.len());
+                bytes[at] = if next(2) == 0 { bytes[at] ^ 1 << next(8) } else { next(256) as u8 };
+            }
+            let wire = (bytes.len() + next(3) * next(9)).saturating_sub(next(3) * next(60)) as u32;
+            if next(4) == 0 {
+                bytes.truncate(next(bytes.len()));
+            }
+            (bytes, wire)
+        })
     }
 
     #[test]
@@ -170,7 +200,7 @@ mod tests {
         for v6 in [false, true] {
             let (frame, mut packet) = (segment(v6), another());
             assert!(plain(&frame, frame.len() as u32, &mut packet));
-            assert_eq!(packet, read(&frame, frame.len() as u32, walk).1);
+            assert_eq!(packet, read(link::ETHERNET, &frame, frame.len() as u32, walk).1);
             assert_eq!((packet.payload_len, packet.sack.count), (PAYLOAD as u32, 1));
             assert!(packet.accecn.is_some() && packet.timestamps.is_some());
         }
@@ -178,31 +208,25 @@ mod tests {
 
     #[test]
     fn whatever_is_changed_the_walk_finds_the_same() {
-        let mut random = 1u64;
-        let mut next = |most: usize| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (random >> 33) as usize % most
-        };
         let mut kinds = [0; 5];
-        for n in 0..100_000 {
-            let mut bytes = segment(n % 2 == 0);
-            for _ in 0..next(4) {
-                let at = 12 + next(bytes.len() - PAYLOAD - 12);
-                bytes[at] = if next(2) == 0 { bytes[at] ^ 1 << next(8) } else { next(256) as u8 };
+        for v6 in [false, true] {
+            let whole = segment(v6);
+            let headers = 12..whole.len() - PAYLOAD;
+            for (bytes, wire) in changed((0..50_000).map(|_| whole.clone()), headers) {
+                let found = read(link::ETHERNET, &bytes, wire, frame);
+                assert_eq!(
+                    found,
+                    read(link::ETHERNET, &bytes, wire, walk),
+                    "{bytes:02x?}, {wire} on the wire"
+                );
+                kinds[match found.0 {
+                    Outcome::Tcp => 0,
+                    Outcome::OddTcp(_) => 1,
+                    Outcome::Part(_) => 2,
+                    Outcome::Not(_) => 3,
+                    Outcome::Udp(_) => 4,
+                }] += 1;
             }
-            let wire = (bytes.len() + next(3) * next(9)).saturating_sub(next(3) * next(60)) as u32;
-            if next(4) == 0 {
-                bytes.truncate(next(bytes.len()));
-            }
-            let found = read(&bytes, wire, frame);
-            assert_eq!(found, read(&bytes, wire, walk), "{bytes:02x?}, {wire} on the wire");
-            kinds[match found.0 {
-                Outcome::Tcp => 0,
-                Outcome::OddTcp(_) => 1,
-                Outcome::Part(_) => 2,
-                Outcome::Not(_) => 3,
-                Outcome::Udp(_) => 4,
-            }] += 1;
         }
         assert!(kinds[..4].iter().all(|&frames| frames > 100) && kinds[4] > 0, "{kinds:?}");
     }

@@ -35,12 +35,18 @@ pub(super) fn udp(layers: &mut Layers, data: &[u8], length: u32) -> Decoded {
     let packet = &mut *layers.packet;
     packet.key.src_port = be16(header, 0);
     packet.key.dst_port = be16(header, 2);
-    // 0 in a jumbogram (RFC 2675 section 4); the first of several fragments states the length of all.
-    packet.payload_len = match u32::from(be16(header, 4)) {
-        0..8 => left,
-        stated => stated - 8,
-    };
+    packet.payload_len = payload_len(header, left);
     let len = rest.len().min(left.min(packet.payload_len) as usize);
     layers.datagram = Some(Datagram { start: rest.as_ptr() as usize, len });
     Ok(())
+}
+
+/// Of a header that so many bytes follow: it states 0 in a jumbogram (RFC 2675 section 4), and the first of several
+/// fragments the length of all.
+#[inline]
+pub(super) fn payload_len(header: &[u8; 8], left: u32) -> u32 {
+    match u32::from(be16(header, 4)) {
+        0..8 => left,
+        stated => stated - 8,
+    }
 }

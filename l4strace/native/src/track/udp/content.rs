@@ -1,5 +1,6 @@
 //! Which transport a conversation is, by what its datagrams hold and never by its ports.
 
+use super::feedback::Message;
 use super::prague::Prague;
 use super::quic::Quic;
 use super::rtp::Rtp;
@@ -49,7 +50,7 @@ pub(super) struct Content {
 
 impl Content {
     #[inline]
-    pub fn look(&mut self, payload: &[u8], packet: &Packet, side: usize) {
+    pub fn look(&mut self, payload: &[u8], message: Option<&Message>, packet: &Packet, side: usize) {
         let Some(&first) = payload.first() else { return };
         // The first two bits part RTP from QUIC (RFC 9443 section 3).
         let kind = first >> 6;
@@ -61,7 +62,7 @@ impl Content {
         }
         self.looked += 1;
         match kind {
-            0 => self.prague[side].look(payload, packet.payload_len),
+            0 => self.prague[side].look(message, payload.len() == packet.payload_len as usize),
             2 => self.rtp[side].look(payload, packet.payload_len),
             _ => self.quic.look(payload, side),
         }

@@ -1,7 +1,7 @@
 //! One UDP conversation: what each direction carried, and which transport it is.
 
 use super::content::{Content, Transport};
-use super::feedback::{Feedback, Sending};
+use super::feedback::{Feedback, Message, Sending};
 use super::runs::Runs;
 use super::sample::Sample;
 use super::series::{Series, Slot};
@@ -136,8 +136,9 @@ impl UdpFlow {
         if payload.len() < usize::from(self.held[side]) && (payload.len() as u32) < packet.payload_len {
             self.held[side] = payload.len() as u8;
         }
-        self.content.look(payload, packet, side);
-        self.feedback.take(packet, payload, side);
+        let message = Message::parse(payload, packet.payload_len);
+        self.content.look(payload, message.as_ref(), packet, side);
+        self.feedback.take(packet, payload, message.as_ref(), side);
         self.last_frame = packet.frame;
     }
 

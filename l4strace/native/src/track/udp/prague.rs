@@ -18,8 +18,9 @@ pub(super) struct Prague {
 }
 
 impl Prague {
-    pub fn look(&mut self, payload: &[u8], length: u32) {
-        match Message::parse(payload, length) {
+    /// A datagram, what message it is if it is one, and whether the capture holds all of it.
+    pub fn look(&mut self, message: Option<&Message>, is_whole: bool) {
+        match message {
             Some(Message::Data(data)) => {
                 let number = data.number;
                 let follows = self.last.is_none_or(|last| number.wrapping_sub(last).wrapping_sub(1) < NEAR);
@@ -30,7 +31,7 @@ impl Prague {
             }
             Some(Message::Ack(_) | Message::Block(_)) => self.acks += 1,
             // What the snapshot length cut off cannot contradict.
-            None => self.odd += u32::from(payload.len() == length as usize),
+            None => self.odd += u32::from(is_whole),
         }
     }
 

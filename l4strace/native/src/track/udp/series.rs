@@ -1,6 +1,6 @@
 //! What a direction carried over time, in slots whose number is bounded.
 
-use crate::packet::{ecn, Packet};
+use crate::packet::Packet;
 
 /// Shortest slot: half of the shortest that rates of a path are compared in (`measure/slots.rs`).
 const SHORTEST_NS: i64 = 50_000_000;
@@ -26,35 +26,39 @@ pub struct Slot {
 pub struct Series {
     width_ns: i64,
     slots: Vec<Slot>,
+    /// The end of the last of them.
+    end_ns: i64,
 }
 
 impl Default for Series {
     fn default() -> Self {
-        Series { width_ns: SHORTEST_NS, slots: Vec::new() }
+        Series { width_ns: SHORTEST_NS, slots: Vec::new(), end_ns: i64::MIN }
     }
 }
 
 impl Series {
+    #[inline]
     pub fn add(&mut self, p: &Packet) {
-        let one = Slot {
-            number: p.ts_ns.div_euclid(self.width_ns),
-            packets: 1,
-            bytes: u64::from(p.payload_len),
-            ecn: [ecn::NOT_ECT, ecn::ECT1, ecn::ECT0, ecn::CE].map(|of| u32::from(of == p.ip_ecn)),
-            first_frame: p.frame,
-            last_frame: p.frame,
-        };
-        match self.slots.last_mut() {
-            // A timestamp that runs back counts where the capture is.
-            Some(last) if one.number <= last.number => last.join(&one),
-            _ => self.slots.push(one),
+        // A timestamp that runs back counts where the capture is.
+        if p.ts_ns >= self.end_ns {
+            self.begin(p);
         }
-        if self.slots.len() > MOST {
-            self.widen();
+        if let Some(last) = self.slots.last_mut() {
+            last.add(p);
         }
     }
 
     #[cold]
+    fn begin(&mut self, p: &Packet) {
+        let number = p.ts_ns.div_euclid(self.width_ns);
+        self.slots.push(Slot { number, first_frame: p.frame, ..Slot::default() });
+        if self.slots.len() > MOST {
+            self.widen();
+        }
+        let last = self.slots.last().map_or(number, |slot| slot.number);
+        self.end_ns = last.saturating_add(1).saturating_mul(self.width_ns);
+    }
+
     fn widen(&mut self) {
         self.width_ns *= 2;
         self.slots.iter_mut().for_each(|slot| slot.number = slot.number.div_euclid(2));
@@ -77,6 +81,14 @@ impl Series {
 }
 
 impl Slot {
+    fn add(&mut self, p: &Packet) {
+        self.packets = self.packets.saturating_add(1);
+        self.bytes += u64::from(p.payload_len);
+        let sum = &mut self.ecn[usize::from(p.ip_ecn & 3)];
+        *sum = sum.saturating_add(1);
+        self.last_frame = p.frame;
+    }
+
     fn join(&mut self, next: &Slot) {
         self.packets = self.packets.saturating_add(next.packets);
         self.bytes += next.bytes;
@@ -88,6 +100,7 @@ impl Slot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::ecn;
 
     #[test]
     fn slots_hold_what_was_carried_however_many_there_are() {

@@ -28,6 +28,9 @@ use super::dissected::{Acked, Shown};
 use crate::packet::Packet;
 use crate::track::handshake::vantage::Vantage;
 
+/// First two bits of RTP and RTCP, which no message of UDP Prague has (RFC 9443 section 3).
+const RTP: u8 = 2;
+
 /// Reads the feedback of one conversation from its first message on; what is no such message costs a look.
 #[derive(Clone, Debug, Default)]
 pub struct Feedback {
@@ -38,16 +41,11 @@ pub struct Feedback {
 
 impl Feedback {
     #[inline]
-    pub fn take(&mut self, packet: &Packet, payload: &[u8], side: usize) {
-        // The first two bits part them (RFC 9443 section 3).
-        match payload.first().map(|first| first >> 6) {
-            Some(0) => {
-                if let Some(message) = Message::parse(payload, packet.payload_len) {
-                    self.prague.get_or_insert_default().take(packet, &message, side);
-                }
-            }
-            Some(2) => self.rtp.get_or_insert_default().take(packet, payload, side),
-            _ => {}
+    pub fn take(&mut self, packet: &Packet, payload: &[u8], message: Option<&Message>, side: usize) {
+        if let Some(message) = message {
+            self.prague.get_or_insert_default().take(packet, message, side);
+        } else if payload.first().is_some_and(|first| first >> 6 == RTP) {
+            self.rtp.get_or_insert_default().take(packet, payload, side);
         }
     }
 

@@ -87,8 +87,10 @@ impl Numbers {
             self.restart(number, sent);
             return true;
         }
-        self.unseen += skipped;
-        self.kept.extend(std::iter::repeat_n(Sent::default(), skipped));
+        if skipped > 0 {
+            self.unseen += skipped;
+            self.kept.extend(std::iter::repeat_n(Sent::default(), skipped));
+        }
         self.kept.push_back(sent);
         self.last = Some(number);
         self.count(number, &sent);
