@@ -14,8 +14,9 @@ pub struct Bits<'a> {
 }
 
 impl Bits<'_> {
+    #[inline]
     fn is_set(&self, at: usize) -> bool {
-        let at = at + self.offset;
+        let at = at.wrapping_add(self.offset);
         self.bytes.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
     }
 }
@@ -23,7 +24,7 @@ impl Bits<'_> {
 /// Nothing is present.
 impl<T> Default for Column<'_, T> {
     fn default() -> Self {
-        Column { values: &[], present: Some(Bits { bytes: &[], offset: 0 }) }
+        Column { values: &[], present: None }
     }
 }
 
@@ -41,13 +42,16 @@ impl<'a, T: Copy> Column<'a, T> {
     }
 
     /// None where the value is not present.
+    #[inline]
     pub fn get(&self, at: usize) -> Option<T> {
-        self.present.is_none_or(|bits| bits.is_set(at)).then(|| self.values[at])
+        let value = *self.values.get(at)?;
+        self.present.is_none_or(|bits| bits.is_set(at)).then_some(value)
     }
 }
 
 impl<T: Copy + Default> Column<'_, T> {
     /// 0 where the value is not present.
+    #[inline]
     pub fn or_zero(&self, at: usize) -> T {
         self.get(at).unwrap_or_default()
     }

@@ -40,10 +40,20 @@ pub fn weighted_quantiles(mut values: Vec<Weighted>, shares: &[f64]) -> Vec<f64>
     shares.iter().map(|share| values[values.partition_point(|(_, part)| part < share).min(last)].0).collect()
 }
 
-/// The value below which half of the weights lie.
-pub fn weighted_median(values: Vec<Weighted>) -> Option<f64> {
-    let values = values.into_iter().filter(|(_, weight)| *weight > 0.0).collect();
-    weighted_quantiles(values, &[0.5]).first().copied()
+/// The value below which half of the weights lie, as `weighted_quantiles` has it.
+pub fn weighted_median(mut values: Vec<Weighted>) -> Option<f64> {
+    values.retain(|(_, weight)| *weight > 0.0);
+    let inverse = 1.0 / values.iter().map(|(_, weight)| weight).sum::<f64>();
+    // Of those that are left, the half with the value; `below` is the weight of what lies below all of them.
+    let (mut left, mut below) = (&mut values[..], 0.0);
+    while left.len() > 1 {
+        let middle = left.len() / 2;
+        left.select_nth_unstable_by(middle, |(a, _), (b, _)| a.total_cmp(b));
+        let (low, high) = left.split_at_mut(middle);
+        let until = below + low.iter().map(|(_, weight)| weight).sum::<f64>();
+        (left, below) = if until * inverse < 0.5 { (high, until) } else { (low, below) };
+    }
+    left.first().map(|(value, _)| *value)
 }
 
 /// The value at a place in order, and those beyond it. What 0 over 0 gives is the largest, whatever its sign.
