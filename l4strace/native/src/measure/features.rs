@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::first::{begun, Begun, Firsts};
 use super::neighbors::{Beside, Slots};
-use super::own::{own, whole, Losses, Own, Whole};
+use super::own::{own, whole, Carried, Losses, Own, Whole};
 use super::phases::{self, Phase};
 use super::rates::Seconds;
 use super::rating::{carried, Rating};
 use super::rounds::{Codepoint, Direction, Rounds};
-use super::waits::{directed, start, Directed, Known};
+use super::waits::{directed, floor_us, marks, start, Directed, Known};
 use super::{slot_width, MIN_STEADY_PACKETS};
 
 /// A stretch of a path: its number and the phase; None outside of all phases.
@@ -80,22 +80,36 @@ impl Run<'_> {
         phases::at(self.phases, at, ns).map(|phase| phase.phase)
     }
 
-    /// Its rounds are made twice, and those of one direction at a time: of a busy path they are many.
+    /// Its rounds are made for one direction at a time: of a busy path they are many.
     fn of_path(&self, at: u32, ofs: &[usize], only: Option<&BTreeSet<Stretch>>) -> Vec<Features> {
         let asked = |phase| only.is_none_or(|only| only.contains(&(at, phase)));
-        let (mut steady, mut all) = (Seconds::default(), Seconds::default());
+        let (mut steady, mut all, mut ahead) = (Seconds::default(), Seconds::default(), Ahead::default());
         for of in ofs {
-            let rows = self.rounds.singles(&self.directions[*of]);
+            let (rounds, known) = (self.rounds, &self.known[*of]);
+            let rows = rounds.singles(&self.directions[*of]);
+            let skipped = start(rows.len());
+            let mut kept = Vec::with_capacity(rows.len());
             for (i, row) in rows.iter().copied().enumerate() {
-                let (start_ns, bytes) =
-                    (self.rounds.start_ns.or_zero(row), self.rounds.acked_bytes.or_zero(row));
-                if i >= start(rows.len()) {
+                let (start_ns, bytes) = (rounds.start_ns.or_zero(row), rounds.acked_bytes.or_zero(row));
+                if i >= skipped {
                     steady.add(start_ns, bytes);
                 }
                 if only.is_none() || asked(self.phase(at, start_ns)) {
                     all.add(start_ns, bytes);
+                    kept.push(Glance {
+                        steady: i >= skipped,
+                        start_ns,
+                        end_ns: rounds.end_ns.or_zero(row),
+                        acked_packets: rounds.acked_packets.or_zero(row),
+                        marks: marks(rounds, row, known),
+                    });
+                    if kept.len() == 1 {
+                        let first = (rounds.round.or_zero(row), kept[0].end_ns, rounds.rtt_min_us.get(row));
+                        ahead.firsts.add(*of, known, floor_us(rounds, &rows, known), first);
+                    }
                 }
             }
+            ahead.add(&kept);
         }
         let made = |of: usize| {
             let phase = |ns| self.phase(at, ns);
@@ -111,42 +125,75 @@ impl Run<'_> {
             rate_bps: super::numbers::most(bps, capacity_bps),
             carried_bps: carried_bps.clone(),
         };
-        features(ofs, made, &rating(steady.rate_bps()), &rating(all.rate_bps()))
+        features(ofs, made, &ahead, &rating(steady.rate_bps()), &rating(all.rate_bps()))
+    }
+}
+
+/// What is known of the directions of a path before the rounds of the first are made.
+#[derive(Default)]
+struct Ahead {
+    firsts: Firsts,
+    /// Lengths (ns) of slots in which they are compared, and in which flows begin.
+    slot_ns: f64,
+    first_slot_ns: f64,
+}
+
+/// What it takes of a round.
+#[derive(Clone, Copy)]
+struct Glance {
+    steady: bool,
+    start_ns: i64,
+    end_ns: i64,
+    acked_packets: u32,
+    marks: Option<i64>,
+}
+
+impl Ahead {
+    /// Adds the rounds of a direction.
+    fn add(&mut self, rounds: &[Glance]) {
+        let steady = &rounds[rounds.partition_point(|round| !round.steady)..];
+        let carried =
+            Carried::of(steady.iter().map(|round| (round.start_ns, round.acked_packets, round.marks)));
+        let length = |round: &Glance| (round.end_ns - round.start_ns) as f64;
+        if carried.enough() {
+            self.first_slot_ns = self.first_slot_ns.max(slot_width(rounds.iter().map(length)));
+        }
+        if carried.enough() && carried.acked >= MIN_STEADY_PACKETS {
+            self.slot_ns = self.slot_ns.max(slot_width(steady.iter().map(length)));
+        }
     }
 }
 
 /// Of the directions of one path, as `made`; `steady` is its rate after the start of each, `all` that of all rounds.
-fn features(ofs: &[usize], made: impl Fn(usize) -> Directed, steady: &Rating, all: &Rating) -> Vec<Features> {
+fn features(
+    ofs: &[usize],
+    made: impl Fn(usize) -> Directed,
+    ahead: &Ahead,
+    steady: &Rating,
+    all: &Rating,
+) -> Vec<Features> {
     let (mut path, mut wholes, mut lossy) = (Path::default(), Vec::new(), Vec::new());
-    let (mut found, mut firsts, mut width) = (Vec::<Features>::new(), Firsts::default(), 0f64);
+    let (mut found, mut slots) = (Vec::<Features>::new(), Slots::default());
+    let earliest = ahead.firsts.earliest(ahead.first_slot_ns);
     for of in ofs {
         let direction = made(*of);
         if direction.rounds.is_empty() {
             continue;
         }
         path.add(&direction);
-        firsts.add(&direction);
         lossy.extend(direction.steady().iter().filter(|round| round.retransmits > 0).copied());
         let whole = whole(&direction, all);
         wholes.push((direction.codepoint, whole.clone()));
         let Some(own) = own(&direction, steady) else { continue };
-        firsts.suit(&direction);
+        let begun = earliest.as_ref().and_then(|earliest| begun(&direction, all, earliest));
         if own.acked >= MIN_STEADY_PACKETS {
-            width = width.max(slot_width(direction.steady()));
+            slots.add(&direction, steady, ahead.slot_ns);
         }
         let (Directed { codepoint, base_us, floor_us, .. }, of) = (direction, *of);
-        found.push(Features { of, codepoint, base_us, floor_us, own, whole, ..Features::default() });
+        found.push(Features { of, codepoint, base_us, floor_us, own, whole, begun, ..Features::default() });
     }
     path.losses = Losses::of(lossy.iter());
     path.count(&wholes, &found);
-    let (earliest, mut slots) = (firsts.earliest(), Slots::default());
-    for one in &mut found {
-        let direction = made(one.of);
-        one.begun = earliest.as_ref().and_then(|earliest| begun(&direction, all, earliest));
-        if one.own.acked >= MIN_STEADY_PACKETS {
-            slots.add(&direction, steady, width);
-        }
-    }
     let mut beside: BTreeMap<usize, Beside> =
         slots.neighbors().into_iter().map(|one| (one.of, one)).collect();
     let far = |codepoint| {

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use super::numbers::least;
 use super::rating::Rating;
-use super::waits::Directed;
-use super::{packet_us, slot_of, slot_width, APART_PACKETS, APART_US};
+use super::waits::{Directed, Known};
+use super::{packet_us, slot_of, APART_PACKETS, APART_US};
 
 /// Slots in which a flow began, from which they show something. By eye.
 const MIN_FIRST: usize = 3;
@@ -46,35 +46,28 @@ struct Wait {
 pub struct Firsts {
     found: Vec<(usize, i64, f64)>,
     smallest_us: Option<f64>,
-    /// Of slots, as directions that are asked want them.
-    width_ns: f64,
 }
 
 impl Firsts {
-    pub fn add(&mut self, direction: &Directed) {
-        self.smallest_us = least(self.smallest_us, direction.floor_us);
-        let round = direction.rounds.first().filter(|round| round.round == 0 && direction.began);
-        let first = round.and_then(|round| Some((direction.of, round.end_ns, round.rtt_min_us.get()?)));
-        self.found.extend(first);
+    /// The first round of a direction: its number, its end and its RTT.
+    pub fn add(&mut self, of: usize, known: &Known, floor_us: Option<f64>, first: (u32, i64, Option<f64>)) {
+        self.smallest_us = least(self.smallest_us, floor_us);
+        let (round, end_ns, rtt_us) = first;
+        self.found.extend(rtt_us.filter(|_| round == 0 && known.began).map(|rtt_us| (of, end_ns, rtt_us)));
     }
 
-    /// This direction will be asked what it saw of them.
-    pub fn suit(&mut self, direction: &Directed) {
-        self.width_ns = self.width_ns.max(slot_width(&direction.rounds));
-    }
-
-    /// By slot. None where only a few began: such a path does not count.
-    pub fn earliest(&self) -> Option<Earliest> {
+    /// By slot of a length (ns). None where only a few began: such a path does not count.
+    pub fn earliest(&self, width_ns: f64) -> Option<Earliest> {
         let smallest_us = self.smallest_us.filter(|_| self.found.len() > MIN_FIRST)?;
         let mut slots: BTreeMap<i64, First> = BTreeMap::new();
         for (of, end_ns, rtt_us) in &self.found {
             let first = First { of: *of, waited_us: rtt_us - smallest_us };
-            let known = slots.entry(slot_of(*end_ns, self.width_ns)).or_insert(first);
+            let known = slots.entry(slot_of(*end_ns, width_ns)).or_insert(first);
             if first.waited_us < known.waited_us {
                 *known = first;
             }
         }
-        Some(Earliest { slots, width_ns: self.width_ns })
+        Some(Earliest { slots, width_ns })
     }
 }
 

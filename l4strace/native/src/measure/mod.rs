@@ -79,16 +79,15 @@ fn packet_us(rate_bps: Option<f64>) -> f64 {
     rate_bps.filter(|rate| *rate > 0.0).map_or(0.0, |rate| FRAME_BITS * 1e6 / rate)
 }
 
-/// Length (ns) of slots in which directions are compared: two rounds of the slowest one.
-fn slot_width(rounds: &[waits::Round]) -> f64 {
-    let length = |round: &waits::Round| (round.end_ns - round.start_ns) as f64;
-    let mut lengths: Vec<f64> = rounds.iter().map(length).collect();
-    let short = lengths.iter().filter(|length| 2.0 * **length <= BIN_NS).count();
+/// Length (ns) of slots that hold two rounds of these lengths.
+fn slot_width(lengths: impl Iterator<Item = f64> + Clone) -> f64 {
+    let count = |(all, short), length: f64| (all + 1, short + usize::from(2.0 * length <= BIN_NS));
+    let (all, short) = lengths.clone().fold((0, 0), count);
     // Where most rounds are that short, so is the median.
-    if 2 * short > lengths.len() {
+    if 2 * short > all {
         return BIN_NS;
     }
-    numbers::median(&mut lengths).map_or(BIN_NS, |usual| BIN_NS.max(2.0 * usual))
+    numbers::median(&mut lengths.collect::<Vec<_>>()).map_or(BIN_NS, |usual| BIN_NS.max(2.0 * usual))
 }
 
 /// Number of the slot of a moment, rounded down: `f64::floor` is a call into libm.

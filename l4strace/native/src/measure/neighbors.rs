@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::numbers::{correlation, least, mean, median, most, quantile, rank_correlation, sum, Sum};
 use super::rating::Rating;
 use super::rounds::Codepoint;
-use super::waits::{Directed, Round};
+use super::waits::{above, Directed, Round};
 use super::{packet_us, slot_of, APART_PACKETS, APART_US};
 
 /// Quantile in place of the smallest, which one odd second decides. By eye.
@@ -182,10 +182,6 @@ fn of_rounds(direction: &Directed, rounds: &[(i64, &Round)], rating: &Rating) ->
         found.waiting_rtt = base.and_then(|base| mean(queues().map(|queue| base + queue)));
     }
     Some(found)
-}
-
-fn above(us: Option<f64>, base_us: Option<f64>) -> Option<f64> {
-    Some(us? - base_us?)
 }
 
 impl All {

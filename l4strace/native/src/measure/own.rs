@@ -51,17 +51,49 @@ pub struct Own {
     pub top_us: Option<f64>,
 }
 
+/// What the rounds of a direction after its start carried in all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Carried {
+    pub rounds: usize,
+    pub acked: u64,
+    pub marks: i64,
+    pub begin_ns: i64,
+    pub length_ns: i64,
+}
+
+impl Carried {
+    /// Of rounds by their begin, packets and marks.
+    pub fn of(rounds: impl Iterator<Item = (i64, u32, Option<i64>)>) -> Carried {
+        let mut found = Carried::default();
+        let (mut first, mut last) = (i64::MAX, i64::MIN);
+        for (start_ns, acked_packets, marks) in rounds {
+            (first, last) = (first.min(start_ns), last.max(start_ns));
+            found.rounds += 1;
+            found.acked += u64::from(acked_packets);
+            found.marks += marks.unwrap_or(0);
+        }
+        if found.rounds > 0 {
+            (found.begin_ns, found.length_ns) = (first, last - first + 1);
+        }
+        found
+    }
+
+    fn seconds(&self) -> f64 {
+        self.length_ns as f64 / 1e9
+    }
+
+    /// They are enough to look at. A starved flow sends few packets for long, a short one for a moment.
+    pub fn enough(&self) -> bool {
+        let starved = self.marks >= MANY_MARKS && self.seconds() >= STARVED_S;
+        self.rounds >= MIN_STEADY && (self.acked >= MIN_STEADY_PACKETS || starved)
+    }
+}
+
 /// None where the rounds are too few.
 pub fn own(direction: &Directed, rating: &Rating) -> Option<Own> {
     let rounds = direction.steady();
-    let begin = rounds.iter().map(|round| round.start_ns).min()?;
-    let length = rounds.iter().map(|round| round.start_ns).max()? - begin + 1;
-    let acked = rounds.iter().map(|round| u64::from(round.acked_packets)).sum();
-    let marks = rounds.iter().filter_map(|round| round.marks).sum();
-    let seconds = length as f64 / 1e9;
-    // A starved flow sends few packets for long, a short one for a moment.
-    let starved = marks >= MANY_MARKS && seconds >= STARVED_S;
-    if rounds.len() < MIN_STEADY || !(acked >= MIN_STEADY_PACKETS || starved) {
+    let carried = Carried::of(rounds.iter().map(|round| (round.start_ns, round.acked_packets, round.marks)));
+    if !carried.enough() {
         return None;
     }
     let values = |of: fn(&Round) -> Option<f64>| -> Vec<f64> { rounds.iter().filter_map(of).collect() };
@@ -73,14 +105,15 @@ pub fn own(direction: &Directed, rating: &Rating) -> Option<Own> {
         round.queue_us.get().zip(marking_delay_us).is_some_and(|(queue, marking)| queue >= marking)
     });
     let marked = rounds.iter().filter(|round| round.marked());
-    let mut parts: Vec<i64> = marked.map(|round| (round.start_ns - begin) * PARTS / length).collect();
+    let mut parts: Vec<i64> =
+        marked.map(|round| (round.start_ns - carried.begin_ns) * PARTS / carried.length_ns).collect();
     parts.sort_unstable();
     parts.dedup();
     Some(Own {
         rounds: rounds.len() as u32,
-        acked,
-        marks,
-        seconds,
+        acked: carried.acked,
+        marks: carried.marks,
+        seconds: carried.seconds(),
         rate_bps: rating.rate_bps,
         mark_limit_us: border(rounds, rating),
         queue_delay_us: weighted_median(timed.collect()),

@@ -4,17 +4,14 @@
 //! median train of the flow with the fastest ones.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::RangeInclusive;
 
 use super::beside::Bytes;
 use super::numbers::{least, median, most, Sum};
 use super::rounds::{Direction, Limit, Rounds};
-use super::MIN_ACKED_PACKETS;
+use super::{slot_width, MIN_ACKED_PACKETS};
 
-/// Shortest slot, and the rounds and packets that it spans: the edges of rounds then move its rate by a
-/// few percent. By eye.
-const MIN_SLOT_NS: f64 = 100e6;
-const SLOT_ROUNDS: f64 = 2.0;
+/// Packets that a slot spans: the edges of rounds then move its rate by a few percent. By eye.
 const SLOT_PACKETS: f64 = 40.0;
 
 /// Slots of a path: 27 minutes of the shortest. Longer runs have longer slots.
@@ -31,7 +28,7 @@ pub const PROBE_PACKETS: u32 = 8;
 /// jitter exceeds. By eye: the first packet often belongs to the round before, and schedulers release
 /// some packets together.
 const ONE_TRAIN: u32 = 3 * PROBE_PACKETS;
-const GROWTH: std::ops::RangeInclusive<f64> = 0.3..=0.8;
+const GROWTH: RangeInclusive<f64> = 0.3..=0.8;
 const UNEVEN: f64 = 1.5;
 
 /// Wait of the fastest packet of a round, and the part of its packets that are marked, from which the
@@ -108,11 +105,7 @@ pub fn slots(rounds: &Rounds<'_>, directions: &[Direction], beside: &BTreeMap<u3
     }
     let mut found = Vec::new();
     for (at, directed) in paths {
-        let acked: u64 = directed
-            .iter()
-            .flat_map(|d| &d.rows)
-            .map(|row| u64::from(rounds.acked_packets.or_zero(*row)))
-            .sum();
+        let acked = directed.iter().map(|directed| directed.acked).sum();
         if acked >= MIN_ACKED_PACKETS {
             let path = Path { rounds, directions, beside: beside.get(&at) };
             found.extend(path.slots(at, directed, acked));
@@ -125,6 +118,12 @@ pub fn slots(rounds: &Rounds<'_>, directions: &[Direction], beside: &BTreeMap<u3
 struct Directed {
     of: usize,
     rows: Vec<usize>,
+    /// Packets.
+    acked: u64,
+    begin_ns: i64,
+    end_ns: i64,
+    /// Smallest RTT.
+    least_us: Option<f64>,
 }
 
 /// Both directions of flows inside one network are one path: the larger one counts.
@@ -132,10 +131,9 @@ fn counting(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Directed> {
     let mut acked: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
     let mut found = Vec::new();
     for (of, direction) in directions.iter().enumerate().filter(|(_, d)| !d.rows.is_empty()) {
-        acked.entry(direction.at).or_default()[usize::from(direction.near)] +=
-            packets(rounds, direction.rows.clone());
-        let lasts = |row: &usize| rounds.end_ns.or_zero(*row) > rounds.start_ns.or_zero(*row);
-        found.push(Directed { of, rows: direction.rows.clone().filter(lasts).collect() });
+        let (directed, all) = lasting(rounds, of, direction);
+        acked.entry(direction.at).or_default()[usize::from(direction.near)] += all;
+        found.push(directed);
     }
     found.retain(|directed| {
         let Direction { at, near, .. } = directions[directed.of];
@@ -144,13 +142,33 @@ fn counting(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Directed> {
     found
 }
 
-fn packets(rounds: &Rounds<'_>, rows: Range<usize>) -> u64 {
-    rows.map(|row| u64::from(rounds.acked_packets.or_zero(row))).sum()
+/// With the packets of all of its rounds.
+fn lasting(rounds: &Rounds<'_>, of: usize, direction: &Direction) -> (Directed, u64) {
+    let rows = Vec::with_capacity(direction.rows.len());
+    let mut found = Directed { of, rows, acked: 0, begin_ns: i64::MAX, end_ns: i64::MIN, least_us: None };
+    let mut all = 0;
+    for row in direction.rows.clone() {
+        let (start_ns, end_ns) = (rounds.start_ns.or_zero(row), rounds.end_ns.or_zero(row));
+        let acked = u64::from(rounds.acked_packets.or_zero(row));
+        all += acked;
+        if end_ns > start_ns {
+            found.rows.push(row);
+            found.acked += acked;
+            (found.begin_ns, found.end_ns) = (found.begin_ns.min(start_ns), found.end_ns.max(end_ns));
+            found.least_us = least(found.least_us, rounds.rtt_min_us.get(row));
+        }
+    }
+    (found, all)
 }
 
 /// What a round adds to the slots that it touches.
 struct Seen {
-    length: i64,
+    start_ns: i64,
+    end_ns: i64,
+    bytes: f64,
+    acked: u32,
+    lost: u32,
+    least_us: Option<f64>,
     held: bool,
     marks: f64,
     train_bps: Option<f64>,
@@ -178,14 +196,14 @@ struct Path<'a> {
 impl Path<'_> {
     fn slots(&self, at: u32, mut directed: Vec<Directed>, acked: u64) -> Vec<Slot> {
         let rounds = self.rounds;
-        let rows = || directed.iter().flat_map(|directed| &directed.rows).copied();
-        if rows().next().is_none() {
+        directed.retain(|directed| !directed.rows.is_empty());
+        let Some(near) = directed.first().map(|first| self.directions[first.of].near) else {
             return Vec::new();
-        }
-        let near = self.directions[directed[0].of].near;
-        let smallest = rows().fold(None, |smallest, row| least(smallest, rounds.rtt_min_us.get(row)));
-        let width = self.width(rows, acked);
-        let (start_ns, end_ns) = self.span(rows);
+        };
+        let smallest = directed.iter().fold(None, |smallest, directed| least(smallest, directed.least_us));
+        let start_ns = directed.iter().map(|directed| directed.begin_ns).min().unwrap_or(0);
+        let end_ns = directed.iter().map(|directed| directed.end_ns).max().unwrap_or(0);
+        let width = self.width(&directed, (end_ns - start_ns) as f64, acked);
         let (begin, end) = (start_ns.div_euclid(width), (end_ns - 1).div_euclid(width));
         let mut slots = vec![Slot::default(); usize::try_from(end - begin + 1).unwrap_or(0)];
         let mut sums = vec![Sums::default(); slots.len()];
@@ -194,21 +212,20 @@ impl Path<'_> {
         directed.sort_by_key(flow);
         for same in directed.chunk_by(|a, b| flow(a) == flow(b)) {
             let mut of_flow = Vec::new();
-            for Directed { of, rows } in same {
-                let base = rows.iter().fold(None, |base, row| least(base, rounds.rtt_min_us.get(*row)));
-                let base = base.filter(|_| self.directions[*of].near);
+            for Directed { of, rows, least_us, .. } in same {
+                let base = least_us.filter(|_| self.directions[*of].near);
                 for (i, row) in rows.iter().enumerate() {
                     let seen = self.seen(*row, i.checked_sub(1).map(|before| rows[before]), base);
-                    let touched = self.touched(*row, width);
+                    let touched = touched(seen.start_ns, seen.end_ns, width);
                     // A round that one or two slots hold.
                     if touched.end() - touched.start() <= 1 {
                         let most = &mut full[(touched.end() - begin) as usize];
-                        *most = longer(*most, self.full(*row, &seen));
+                        *most = longer(*most, full_round(&seen));
                     }
                     for number in touched {
                         let slot = (number - begin) as usize;
                         let span = (number * width, (number + 1) * width);
-                        self.add(&mut slots[slot], &mut sums[slot], span, *row, &seen);
+                        add(&mut slots[slot], &mut sums[slot], span, &seen);
                         of_flow.push((number, seen.train_bps, seen.queue_us));
                     }
                 }
@@ -234,77 +251,49 @@ impl Path<'_> {
         slots
     }
 
-    /// Length of the path's slots.
-    fn width<I: Iterator<Item = usize>>(&self, rows: impl Fn() -> I, acked: u64) -> i64 {
-        let rounds = self.rounds;
-        let (begin, end) = self.span(&rows);
-        let life = (end - begin) as f64;
-        let trip = |row| Some(self.length(row) as f64 / f64::from(rounds.round_trips.get(row)?));
-        let mut trips: Vec<f64> = rows().filter_map(trip).collect();
-        let width = [
-            SLOT_ROUNDS * median(&mut trips).unwrap_or(0.0),
-            SLOT_PACKETS * (life / acked as f64),
-            life / MOST_SLOTS,
-        ];
-        width.into_iter().fold(MIN_SLOT_NS, f64::max) as i64
-    }
-
-    /// When the first of these rounds began, and the last one ended.
-    fn span<I: Iterator<Item = usize>>(&self, rows: impl Fn() -> I) -> (i64, i64) {
-        let begin = rows().map(|row| self.rounds.start_ns.or_zero(row)).min();
-        let end = rows().map(|row| self.rounds.end_ns.or_zero(row)).max();
-        (begin.unwrap_or(0), end.unwrap_or(0))
+    /// Length of the path's slots, of which all rounds last for `life` (ns).
+    fn width(&self, directed: &[Directed], life: f64, acked: u64) -> i64 {
+        let rows = directed.iter().flat_map(|directed| &directed.rows);
+        let trip =
+            |row: &usize| Some(self.length(*row) as f64 / f64::from(self.rounds.round_trips.get(*row)?));
+        let packets = SLOT_PACKETS * (life / acked as f64);
+        slot_width(rows.filter_map(trip)).max(packets).max(life / MOST_SLOTS) as i64
     }
 
     fn length(&self, row: usize) -> i64 {
         self.rounds.end_ns.or_zero(row) - self.rounds.start_ns.or_zero(row)
     }
 
-    fn touched(&self, row: usize, width: i64) -> std::ops::RangeInclusive<i64> {
-        let (start, end) = (self.rounds.start_ns.or_zero(row), self.rounds.end_ns.or_zero(row));
-        start.div_euclid(width)..=(end - 1).div_euclid(width)
-    }
-
     /// `before` is the round before, `base` the smallest RTT of the direction where its RTTs hold queue.
     fn seen(&self, row: usize, before: Option<usize>, base: Option<f64>) -> Seen {
         let rounds = self.rounds;
-        let (length, repairs) = (self.length(row), rounds.retransmits.or_zero(row) > 0);
-        let slowest_us = rounds.rtt_max_us.get(row).unwrap_or(0.0);
-        let stalled = repairs && length as f64 > STALLED * 1000.0 * slowest_us;
+        let (start_ns, end_ns) = (rounds.start_ns.or_zero(row), rounds.end_ns.or_zero(row));
+        let (acked, lost) = (rounds.acked_packets.or_zero(row), rounds.retransmits.or_zero(row));
+        let least_us = rounds.rtt_min_us.get(row);
+        let slowest_us = || rounds.rtt_max_us.get(row).unwrap_or(0.0);
+        let stalled = lost > 0 && (end_ns - start_ns) as f64 > STALLED * 1000.0 * slowest_us();
         let waits = |rtt: Option<f64>| Some(rtt? - base?).filter(|_| !stalled);
         let marks = rounds.ce_best.get(row).or_else(|| Some(u32::from(rounds.ece_acks.get(row)? > 0)));
         let marks = f64::from(marks.unwrap_or_else(|| rounds.ce.or_zero(row)));
         // The ACK that closes a hole acknowledges at once what arrived behind it: no rate of the path.
-        let repaired =
-            [Some(row), before].into_iter().flatten().any(|row| rounds.retransmits.or_zero(row) > 0);
+        let repaired = lost > 0 || before.is_some_and(|row| rounds.retransmits.or_zero(row) > 0);
         let mut seen = Seen {
-            length,
+            start_ns,
+            end_ns,
+            bytes: rounds.acked_bytes.or_zero(row) as f64,
+            acked,
+            lost,
+            least_us,
             held: self.held(row),
             marks,
             train_bps: rounds.train_bps.get(row).filter(|_| !repaired),
             probe_bps: None,
-            queue_us: waits(rounds.rtt_min_us.get(row)),
+            queue_us: waits(least_us),
             peak_us: waits(rounds.rtt_mean_us.get(row)),
         };
-        let enough = rounds.acked_packets.or_zero(row) >= PROBE_PACKETS;
-        let probe = enough && (marks > 0.0 || self.waited(row, &seen) == Some(true));
+        let probe = acked >= PROBE_PACKETS && (marks > 0.0 || self.waited(row, &seen) == Some(true));
         seen.probe_bps = seen.train_bps.filter(|_| probe);
         seen
-    }
-
-    /// A round whose packets all waited and were mostly marked, and whose rate no repair blurs.
-    fn full(&self, row: usize, seen: &Seen) -> Option<Full> {
-        let rounds = self.rounds;
-        let wait_us = seen.queue_us.filter(|wait| *wait >= FULL_US)?;
-        let packets = rounds.acked_packets.or_zero(row);
-        let marked = packets >= PROBE_PACKETS && seen.marks >= FULL_MARKS * f64::from(packets);
-        let (start_ns, end_ns) = (rounds.start_ns.or_zero(row), rounds.end_ns.or_zero(row));
-        (marked && !seen.held && seen.train_bps.is_some()).then_some(Full {
-            wait_us,
-            start_ns,
-            end_ns,
-            bytes: 0.0,
-        })
     }
 
     /// Counts what all flows delivered in the full round of each slot.
@@ -315,7 +304,7 @@ impl Path<'_> {
         for row in directed.iter().flat_map(|directed| &directed.rows) {
             let (start, end) = (self.rounds.start_ns.or_zero(*row), self.rounds.end_ns.or_zero(*row));
             let bytes = self.rounds.acked_bytes.or_zero(*row) as f64 / (end - start) as f64;
-            let touched = self.touched(*row, width);
+            let touched = touched(start, end, width);
             // A full round that ends in the next slot may begin in this one.
             for number in *touched.start()..=touched.end() + 1 {
                 if let Some(Some(full)) = full.get_mut((number - begin) as usize) {
@@ -347,27 +336,45 @@ impl Path<'_> {
         let grown = (mean - first) / train_us;
         Some(packets <= ONE_TRAIN && even && first <= train_us / 2.0 && GROWTH.contains(&grown))
     }
+}
 
-    /// Adds the part of a round that lies in a slot.
-    fn add(&self, slot: &mut Slot, sums: &mut Sums, (from_ns, to_ns): (i64, i64), row: usize, seen: &Seen) {
-        let rounds = self.rounds;
-        let begin = rounds.start_ns.or_zero(row).max(from_ns);
-        let end = rounds.end_ns.or_zero(row).min(to_ns);
-        let part = (end - begin) as f64 / seen.length as f64;
-        let new = sums.weight.total == 0.0;
-        slot.first_ns = if new { begin } else { slot.first_ns.min(begin) };
-        slot.last_ns = if new { end } else { slot.last_ns.max(end) };
-        slot.least_us = least(slot.least_us, rounds.rtt_min_us.get(row));
-        slot.peak_us = most(slot.peak_us, seen.peak_us);
-        slot.probe_bps = most(slot.probe_bps, seen.probe_bps);
-        sums.bytes += rounds.acked_bytes.or_zero(row) as f64 * part;
-        sums.marks += seen.marks * part;
-        sums.acked += f64::from(rounds.acked_packets.or_zero(row)) * part;
-        sums.lost += f64::from(rounds.retransmits.or_zero(row)) * part;
-        let weight = part * seen.length as f64;
-        sums.weight += weight;
-        sums.held += if seen.held { weight } else { 0.0 };
-    }
+fn touched(start_ns: i64, end_ns: i64, width: i64) -> RangeInclusive<i64> {
+    let first = start_ns.div_euclid(width);
+    // A division takes long, and most rounds lie in one slot.
+    first..=if end_ns <= (first + 1) * width { first } else { (end_ns - 1).div_euclid(width) }
+}
+
+/// A round whose packets all waited and were mostly marked, and whose rate no repair blurs.
+fn full_round(seen: &Seen) -> Option<Full> {
+    let wait_us = seen.queue_us.filter(|wait| *wait >= FULL_US)?;
+    let marked = seen.acked >= PROBE_PACKETS && seen.marks >= FULL_MARKS * f64::from(seen.acked);
+    let Seen { start_ns, end_ns, .. } = *seen;
+    (marked && !seen.held && seen.train_bps.is_some()).then_some(Full {
+        wait_us,
+        start_ns,
+        end_ns,
+        bytes: 0.0,
+    })
+}
+
+/// Adds the part of a round that lies in a slot.
+fn add(slot: &mut Slot, sums: &mut Sums, (from_ns, to_ns): (i64, i64), seen: &Seen) {
+    let length = (seen.end_ns - seen.start_ns) as f64;
+    let (begin, end) = (seen.start_ns.max(from_ns), seen.end_ns.min(to_ns));
+    let part = (end - begin) as f64 / length;
+    let new = sums.weight.total == 0.0;
+    slot.first_ns = if new { begin } else { slot.first_ns.min(begin) };
+    slot.last_ns = if new { end } else { slot.last_ns.max(end) };
+    slot.least_us = least(slot.least_us, seen.least_us);
+    slot.peak_us = most(slot.peak_us, seen.peak_us);
+    slot.probe_bps = most(slot.probe_bps, seen.probe_bps);
+    sums.bytes += seen.bytes * part;
+    sums.marks += seen.marks * part;
+    sums.acked += f64::from(seen.acked) * part;
+    sums.lost += f64::from(seen.lost) * part;
+    let weight = part * length;
+    sums.weight += weight;
+    sums.held += if seen.held { weight } else { 0.0 };
 }
 
 fn longer(one: Option<Full>, other: Option<Full>) -> Option<Full> {

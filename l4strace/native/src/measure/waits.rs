@@ -162,13 +162,12 @@ pub fn directed(
         bound_late_answers(rounds, &rows, &mut made);
     }
     look_back(&mut made, known);
-    let owd_floor = || Some(known.base_us? + known.owd_floor_us? - known.owd_base_us?);
     Directed {
         of,
         codepoint: known.codepoint,
         began: known.began,
         base_us: known.base_us,
-        floor_us: if one_way { owd_floor() } else { known.floor_us },
+        floor_us: floor_us(rounds, &rows, known),
         rise_us: if one_way { above(known.owd_low_us, known.owd_floor_us) } else { known.rise_us },
         noise_us: known.noise_us,
         rounds: made,
@@ -188,8 +187,16 @@ pub fn steady(rounds: &Rounds<'_>, direction: &Direction) -> Vec<usize> {
 }
 
 fn one_way(rounds: &Rounds<'_>, rows: &[usize], known: &Known) -> bool {
-    let shown = rows.iter().filter(|row| rounds.owd_mean_us.get(**row).is_some()).count();
-    known.in_order && shown as f64 / rows.len() as f64 >= MOST
+    let shown = || rows.iter().filter(|row| rounds.owd_mean_us.get(**row).is_some()).count();
+    known.in_order && shown() as f64 / rows.len() as f64 >= MOST
+}
+
+/// Smallest RTT of a direction with these rounds.
+pub fn floor_us(rounds: &Rounds<'_>, rows: &[usize], known: &Known) -> Option<f64> {
+    if one_way(rounds, rows, known) {
+        return Some(known.base_us? + known.owd_floor_us? - known.owd_base_us?);
+    }
+    known.floor_us
 }
 
 /// Mean RTT above the base.
@@ -223,6 +230,9 @@ fn by_owd(rounds: &Rounds<'_>, before: usize, known: &Known) -> Delays {
 /// no longer queue than the nearest rounds with other ACKs.
 fn bound_late_answers(rounds: &Rounds<'_>, rows: &[usize], made: &mut [Round]) {
     let late: Vec<bool> = rows.iter().map(|row| rounds.may_be_held(*row)).collect();
+    if !late.contains(&true) {
+        return;
+    }
     let mut after: Vec<Option<f64>> = vec![None; made.len()];
     let mut next = None;
     for i in (0..made.len()).rev() {
@@ -267,6 +277,7 @@ fn look_back(made: &mut [Round], known: &Known) {
     }
 }
 
-fn above(us: Option<f64>, base_us: Option<f64>) -> Option<f64> {
+/// A delay above a base.
+pub fn above(us: Option<f64>, base_us: Option<f64>) -> Option<f64> {
     Some(us? - base_us?)
 }

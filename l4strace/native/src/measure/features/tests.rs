@@ -3,7 +3,7 @@
 use super::super::rating::Rating;
 use super::super::rounds::{Codepoint, Limit};
 use super::super::waits::{Directed, Round};
-use super::{features, Features};
+use super::{features, Ahead, Features, Glance};
 
 const LENGTH_NS: i64 = 10_000_000;
 const BASE_US: f64 = 10_000.0;
@@ -49,7 +49,18 @@ fn of(flows: &[Directed]) -> Vec<Features> {
     let rating = Rating { rate_bps: Some(RATE_BPS), ..Rating::default() };
     let ofs: Vec<usize> = flows.iter().map(|flow| flow.of).collect();
     let made = |of| flows.iter().find(|flow| flow.of == of).cloned().unwrap_or_default();
-    features(&ofs, made, &rating, &rating)
+    let mut ahead = Ahead::default();
+    for flow in flows {
+        let glance = |round: &Round| Glance {
+            steady: round.steady,
+            start_ns: round.start_ns,
+            end_ns: round.end_ns,
+            acked_packets: round.acked_packets,
+            marks: round.marks,
+        };
+        ahead.add(&flow.rounds.iter().map(glance).collect::<Vec<_>>());
+    }
+    features(&ofs, made, &ahead, &rating, &rating)
 }
 
 fn alone(flow: Directed) -> Features {

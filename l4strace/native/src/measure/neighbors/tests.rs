@@ -43,7 +43,8 @@ fn with(mut flow: Directed, change: impl Fn(&mut Round)) -> Directed {
 
 fn beside(flows: &[&Directed], rate_bps: f64) -> Vec<Beside> {
     let rating = Rating { rate_bps: Some(rate_bps), ..Rating::default() };
-    let width = flows.iter().map(|flow| slot_width(flow.steady())).fold(0.0, f64::max);
+    let width = |flow: &&Directed| slot_width(flow.steady().iter().map(|round| round.length_ns() as f64));
+    let width = flows.iter().map(width).fold(0.0, f64::max);
     let mut slots = Slots::default();
     flows.iter().for_each(|flow| slots.add(flow, &rating, width));
     slots.neighbors()
