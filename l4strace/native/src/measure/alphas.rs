@@ -81,10 +81,13 @@ fn grown(rounds: &Rounds<'_>, windows: &Windows<'_>) -> Shown {
         let ready = rounds.limit(row) == Limit::Cwnd
             && rounds.alpha_updates[0].get(row).is_some_and(|n| (CALM..=RTT_TRANSITION).contains(&n))
             && windows.calm(i);
+        if !ready {
+            continue;
+        }
         let slowed = rounds.rtt_mean_us.get(row).map(|us| (us / f64::from(TARGET_RTT_US)).powi(2));
         let before = windows.window(i, 0).filter(|before| *before >= MIN_WINDOW);
         let shown = (slowed.filter(|slowed| *slowed <= APART), before, windows.window(i, 1));
-        if let (true, (Some(slowed), Some(before), Some(next))) = (ready, shown) {
+        if let (Some(slowed), Some(before), Some(next)) = shown {
             let growth = (next - before).clamp(-BURST, BURST);
             found.rounds += 1;
             found.growth += growth;
@@ -132,30 +135,31 @@ pub struct Replayed<'a> {
 }
 
 impl Replayed<'_> {
-    fn both(&self, of: &Clocks<'_>, row: usize, from_zero: bool) -> [Option<f64>; 2] {
+    /// By one of the clocks.
+    fn by(&self, clock: usize, of: &Clocks<'_>, row: usize, from_zero: bool) -> Option<f64> {
         // Counters of AccECN feed both clocks; a controller over UDP has an alpha of its own.
         match self.alpha[1].get(row) {
-            Some(_) => [0, 1].map(|clock| alpha(of[clock], self.updates[clock], row, from_zero)),
-            None => [of[0].get(row); 2],
+            Some(_) => alpha(of[clock], self.updates[clock], row, from_zero),
+            None => of[0].get(row),
         }
     }
 
     /// The bounds of each build that it may be.
     pub fn low(&self, row: usize, known: &Known) -> Option<f64> {
-        let [unpaced, paced] = self.both(&self.lo, row, known.zero_lo);
+        let by = |clock| self.by(clock, &self.lo, row, known.zero_lo);
         if known.paced == Some(false) {
-            unpaced
+            by(0)
         } else {
-            least(unpaced, paced)
+            least(by(0), by(1))
         }
     }
 
     pub fn high(&self, row: usize, known: &Known) -> Option<f64> {
-        let [unpaced, paced] = self.both(&self.hi, row, known.zero_hi);
+        let by = |clock| self.by(clock, &self.hi, row, known.zero_hi);
         if known.paced == Some(false) {
-            unpaced
+            by(0)
         } else {
-            most(unpaced, paced)
+            most(by(0), by(1))
         }
     }
 
@@ -163,7 +167,7 @@ impl Replayed<'_> {
         if known.late && self.alpha[1].get(row).is_some() {
             return Some((self.low(row, known)? + self.high(row, known)?) / 2.0);
         }
-        self.both(&self.alpha, row, known.zero)[usize::from(known.paced == Some(true))]
+        self.by(usize::from(known.paced == Some(true)), &self.alpha, row, known.zero)
     }
 }
 

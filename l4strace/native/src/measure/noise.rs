@@ -1,6 +1,5 @@
 //! How the delays of a direction spread, and what its ACKs stand for: see `l4strace/derive/noise.py`.
 
-use super::column::Column;
 use super::numbers::{median, quantile};
 use super::rounds::{Direction, Rounds};
 use super::waits::steady;
@@ -44,44 +43,48 @@ pub fn spreads(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Spread> {
 }
 
 fn spread(rounds: &Rounds<'_>, of: u32, rows: &[usize]) -> Spread {
-    let rows = || rows.iter().copied();
-    let samples = |row: &usize| rounds.rtt_samples.or_zero(*row);
-    let full = |row: &usize| samples(row) >= FULL_ROUND;
-    let rtt = |row: usize| Some(rounds.rtt_max_us.get(row)? - rounds.rtt_min_us.get(row)?);
-    let owd = |row: usize| Some(rounds.owd_max_us.get(row)? - rounds.owd_min_us.get(row)?);
-    let mut rtts: Vec<f64> = rows().filter(full).filter_map(rtt).collect();
-    let mut owds: Vec<f64> = rows().filter(full).filter_map(owd).collect();
+    let new = || Vec::with_capacity(rows.len());
+    let (mut rtts, mut owds, mut steps) = (new(), new(), Vec::with_capacity(rows.len()));
+    let (mut stretches, mut periods, mut answers, mut answered) = (new(), new(), new(), 0);
+    let (mut jitters, mut least, mut trains) = (new(), new(), new());
+    for row in rows.iter().copied() {
+        let samples = rounds.rtt_samples.or_zero(row);
+        let (jitter_us, least_us) = (rounds.rtt_jitter_us.get(row), rounds.rtt_min_us.get(row));
+        let rtt = rounds.rtt_max_us.get(row).zip(least_us).map(|(most, least)| most - least);
+        jitters.extend(jitter_us);
+        least.extend(least_us);
+        trains.extend(rounds.train_bps.get(row));
+        if samples >= FULL_ROUND {
+            rtts.extend(rtt);
+            steps.extend(rtt.zip(jitter_us));
+            let owd = rounds.owd_max_us.get(row).zip(rounds.owd_min_us.get(row));
+            owds.extend(owd.map(|(most, least)| most - least));
+        }
+        if samples >= 2 && rounds.retransmits.or_zero(row) == 0 {
+            let acks = f64::from(samples);
+            answered += 1;
+            stretches.extend(rounds.acked_packets.get(row).map(|packets| f64::from(packets) / acks));
+            periods.push(rounds.length_ns(row) as f64 / 1000.0 / acks);
+            answers.extend(rtt);
+        }
+    }
     let rtt_quiet = quantile(&mut rtts, QUIET);
-    let jump = |row| {
-        let spread = rtt(row).filter(|spread| rtt_quiet.is_some_and(|quiet| *spread <= quiet))?;
-        Some(rounds.rtt_jitter_us.get(row)? / spread)
-    };
-    let answers = |row: &usize| samples(row) >= 2 && rounds.retransmits.or_zero(*row) == 0;
-    let acks = |row: usize| f64::from(samples(&row));
-    let length = |row: usize| rounds.length_ns(row) as f64 / 1000.0;
-    let shown = || rows().filter(answers);
-    let all = |column: Column<'_, f64>| middle(rows().map(|row| column.get(row)));
+    let quiet = steps.iter().filter(|(spread, _)| rtt_quiet.is_some_and(|quiet| *spread <= quiet));
     Spread {
         of,
-        rounds: rows().count() as u32,
+        rounds: rows.len() as u32,
         rtt_quiet,
         owd_quiet: quantile(&mut owds, QUIET),
         rtt_full: rtts.len() as u32,
         owd_full: owds.len() as u32,
-        jumps: middle(rows().filter(full).map(jump)),
-        answered: shown().count() as u32,
-        stretch: middle(shown().map(|row| Some(f64::from(rounds.acked_packets.get(row)?) / acks(row)))),
-        period_us: middle(shown().map(|row| Some(length(row) / acks(row)))),
-        answers_us: middle(shown().map(rtt)),
+        jumps: median(&mut quiet.map(|(spread, jitter)| jitter / spread).collect::<Vec<f64>>()),
+        answered,
+        stretch: median(&mut stretches),
+        period_us: median(&mut periods),
+        answers_us: median(&mut answers),
         usual_us: median(&mut rtts),
-        rtt_jitter_us: all(rounds.rtt_jitter_us),
-        rtt_min_us: all(rounds.rtt_min_us),
-        train_bps: all(rounds.train_bps),
+        rtt_jitter_us: median(&mut jitters),
+        rtt_min_us: median(&mut least),
+        train_bps: median(&mut trains),
     }
-}
-
-fn middle(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    let mut known = Vec::with_capacity(values.size_hint().1.unwrap_or(0));
-    known.extend(values.flatten());
-    median(&mut known)
 }

@@ -53,6 +53,8 @@ const UNLIKELY: f64 = 6.0;
 pub struct Windows<'a> {
     rounds: &'a Rounds<'a>,
     pub rows: Vec<usize>,
+    /// Whether each has neither marks nor losses.
+    quiet: Vec<bool>,
 }
 
 /// A marked round that shows a response, in packets.
@@ -73,7 +75,10 @@ pub struct Sample {
 
 impl<'a> Windows<'a> {
     pub fn new(rounds: &'a Rounds<'a>, direction: &Direction) -> Self {
-        Windows { rounds, rows: rounds.singles(direction) }
+        let rows = rounds.singles(direction);
+        let none = |row: &usize| rounds.ce_best.or_zero(*row) == 0 && rounds.retransmits.or_zero(*row) == 0;
+        let quiet = rows.iter().map(none).collect();
+        Windows { rounds, rows, quiet }
     }
 
     fn row(&self, i: usize, steps: isize) -> Option<usize> {
@@ -97,7 +102,8 @@ impl<'a> Windows<'a> {
 
     /// No mark and no loss is near a round.
     pub fn calm(&self, i: usize) -> bool {
-        [-1, 0, 1, 2].into_iter().all(|steps| self.marked(i, steps) == Some(false)) && !self.disturbed(i)
+        let near = i.checked_sub(1).and_then(|first| self.quiet.get(first..first + 4));
+        near.is_some_and(|near| !near.contains(&false)) && !self.rounds.slow_start[self.rows[i]]
     }
 
     fn lowest(&self, i: usize) -> Option<f64> {

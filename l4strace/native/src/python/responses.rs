@@ -105,8 +105,9 @@ pub fn detector(keys: &[Key], rounds: &Rounds<'_>, directions: &[Direction]) -> 
     let mut t = Columns::of_rows(most).folding();
     t.add(&[], add);
     for same in asked.chunk_by(|a, b| (keys[*a].1, keys[*a].2) == (keys[*b].1, keys[*b].2)) {
-        let of_each = |of: &usize| steps(rounds, *of, &directions[*of]);
-        let mut found: Vec<Step> = same.iter().flat_map(of_each).collect();
+        let most = same.iter().map(|of| directions[*of].rows.len()).sum();
+        let mut found: Vec<Step> = Vec::with_capacity(most);
+        same.iter().for_each(|of| found.extend(steps(rounds, *of, &directions[*of])));
         found.sort_by_key(ends_ns);
         t.add(&found, add);
     }
