@@ -82,8 +82,12 @@ def _beside(path: str) -> Path:
 
 
 def _of_system(folder: Path) -> bool:
-    """Whether the system owns ``folder``: `diagnose /dev/stdin` as root must not write to /dev."""
-    return any(folder.is_relative_to(place) for place in ("/dev", "/proc", "/sys"))
+    """Whether the system owns ``folder``: `diagnose /dev/stdin` as root must not write to /dev.
+
+    /dev/shm is for files of users.
+    """
+    system = any(folder.is_relative_to(place) for place in ("/dev", "/proc", "/sys"))
+    return system and not folder.is_relative_to("/dev/shm")
 
 
 def ours(place: Path) -> bool:

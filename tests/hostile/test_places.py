@@ -163,8 +163,10 @@ def test_no_page_is_written_into_a_folder_of_the_system(tmp_path: Path, monkeypa
     from l4strace.commands.page_file import _beside
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: True)
     assert _beside("/dev/stdin") == Path("stdin.html")
     assert _beside("/proc/self/fd/0") == Path("0.html")
+    assert _beside("/dev/shm/run.pcap") == Path("/dev/shm/run.html")
 
 
 def test_charts_do_not_go_behind_a_link(call, sample: Path, tmp_path: Path):
