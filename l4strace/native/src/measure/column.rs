@@ -16,7 +16,7 @@ pub struct Bits<'a> {
 impl Bits<'_> {
     #[inline]
     fn is_set(&self, at: usize) -> bool {
-        let at = at.wrapping_add(self.offset);
+        let at = at + self.offset;
         self.bytes.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
     }
 }

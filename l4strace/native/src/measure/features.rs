@@ -9,7 +9,7 @@ use super::phases::{self, Phase};
 use super::rates::Seconds;
 use super::rating::{carried, Rating};
 use super::rounds::{Codepoint, Direction, Rounds};
-use super::waits::{directed, floor_us, marks, start, Directed, Known};
+use super::waits::{directed, floor_us, marks, one_way, start, Directed, Known};
 use super::{slot_width, MIN_STEADY_PACKETS};
 
 /// A stretch of a path: its number and the phase; None outside of all phases.
@@ -105,7 +105,8 @@ impl Run<'_> {
                     });
                     if kept.len() == 1 {
                         let first = (rounds.round.or_zero(row), kept[0].end_ns, rounds.rtt_min_us.get(row));
-                        ahead.firsts.add(*of, known, floor_us(rounds, &rows, known), first);
+                        let floor_us = floor_us(one_way(rounds, &rows, known), known);
+                        ahead.firsts.add(*of, known, floor_us, first);
                     }
                 }
             }

@@ -167,7 +167,7 @@ pub fn directed(
         codepoint: known.codepoint,
         began: known.began,
         base_us: known.base_us,
-        floor_us: floor_us(rounds, &rows, known),
+        floor_us: floor_us(one_way, known),
         rise_us: if one_way { above(known.owd_low_us, known.owd_floor_us) } else { known.rise_us },
         noise_us: known.noise_us,
         rounds: made,
@@ -186,14 +186,15 @@ pub fn steady(rounds: &Rounds<'_>, direction: &Direction) -> Vec<usize> {
     rows
 }
 
-fn one_way(rounds: &Rounds<'_>, rows: &[usize], known: &Known) -> bool {
+/// One-way delays show the queue of a direction with these rounds.
+pub fn one_way(rounds: &Rounds<'_>, rows: &[usize], known: &Known) -> bool {
     let shown = || rows.iter().filter(|row| rounds.owd_mean_us.get(**row).is_some()).count();
     known.in_order && shown() as f64 / rows.len() as f64 >= MOST
 }
 
-/// Smallest RTT of a direction with these rounds.
-pub fn floor_us(rounds: &Rounds<'_>, rows: &[usize], known: &Known) -> Option<f64> {
-    if one_way(rounds, rows, known) {
+/// Smallest RTT of a direction, whose queue one-way delays may show.
+pub fn floor_us(one_way: bool, known: &Known) -> Option<f64> {
+    if one_way {
         return Some(known.base_us? + known.owd_floor_us? - known.owd_base_us?);
     }
     known.floor_us
