@@ -17,8 +17,9 @@ const GROUP_ROUNDS: f64 = 2.0;
 const MIN_GROUPS: usize = 5;
 
 /// A sender that does not heed losses (BBR), or many that take turns, are dropped without a pause: the bucket is
-/// empty all along, and every so many usual rounds of such a group count as one. By eye: what passes meanwhile is
-/// known to a twentieth, as a drop lies somewhere in its round.
+/// empty all along, and every so many usual rounds of such a group count as one. A drop lies somewhere in its round, so
+/// that both borders together are two rounds off at most: a tenth of the group, which is how far one rate may be off
+/// (`ONE_RATE` in `bottleneck/signs/losses.py`).
 const LONG_ROUNDS: f64 = 20.0;
 
 /// What the losses of a path show.
