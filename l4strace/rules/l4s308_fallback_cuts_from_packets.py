@@ -188,8 +188,8 @@ def _numbers(response: Response) -> str:
     given = response.fraction
     shown = f"as by {FLOOR}" if given is None else f"by {100 * given:.0f} % (median)"
     return (
-        f"after {response.samples:,} marked rounds the window shrank {shown} where alpha/2 asks "
-        f"for {100 * response.half_alpha:.1f} %"
+        f"after {response.samples:,} marked rounds the window shrank {shown} where alpha/2 is "
+        f"{100 * response.half_alpha:.1f} %"
     )
 
 

@@ -144,6 +144,4 @@ def test_fires_on_a_recorded_classic_sender_under_ect1(shared_data: Path, tmp_pa
     read = pipeline.read([str(capture), str(log)], companions=False)
     (one,) = findings(classic.RULE, pipeline.derive(read, strict=True))
     assert (one.headline, one.variant) == (classic.CLASSIC_SENDER, "classic-sender")
-    assert (
-        "its log shows 22 reductions after CE, by 30 % in the median; alpha/2 asks" in one.message
-    )
+    assert "its log shows 22 reductions after CE, by 30 % in the median; alpha/2 is" in one.message

@@ -103,7 +103,7 @@ def test_a_third_at_a_low_alpha_is_a_misfire_without_a_log(kind, confidence) -> 
     (found,) = check(scene(kind, WRONG, score=0.0))
     assert (found.severity, found.confidence) == (Severity.ERROR, confidence)
     assert "misfired" in found.message
-    assert "shrank by 30 % (median) where alpha/2 asks for 2.0 %" in found.message
+    assert "shrank by 30 % (median) where alpha/2 is 2.0 %" in found.message
     assert "Queue delay (400 us, threshold 2 ms)" in found.message
 
 

@@ -50,7 +50,7 @@ def _finding(headline: str, row: Row) -> Finding:
         Severity.WARNING,
         Confidence.MEDIUM,
         f"A sender with ECT(1) reduces like a classic one: its log shows {row['samples']:,} "
-        f"reductions after CE, by {given} in the median; alpha/2 asks for at most {asked}.",
+        f"reductions after CE, by {given} in the median; alpha/2 is at most {asked}.",
         "Send ECT(0) with this congestion control, or use a scalable one.",
         **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
