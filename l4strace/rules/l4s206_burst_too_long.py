@@ -59,7 +59,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     rated = rated.filter(pl.col("ect1") | (pl.col("dscp") == NQB))
     if rated.is_empty():
         why = "no direction with ECT(1) or DSCP 45 and enough data to estimate its rate"
-        return [*datagrams.unread(datagrams.ect1(evidence))] or [Skipped(why)]
+        return datagrams.lacking(datagrams.ect1(evidence), why)
     bursts = (
         evidence.rounds.select(*subjects.KEY, "burst_bytes", "burst_frame")
         .filter(pl.col("burst_bytes").is_not_null())

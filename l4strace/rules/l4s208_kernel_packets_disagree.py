@@ -80,7 +80,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     joined = samples.filter(pl.col("flow").is_in(shown.implode()))
     if joined.is_empty() or (evidence.rounds.is_empty() and arrived.is_empty()):
         hidden = datagrams.flows(evidence).join(samples, on="flow", how="semi")
-        return [*datagrams.unread(hidden)] or [Skipped(NO_LOG)]
+        return datagrams.lacking(hidden, NO_LOG)
     in_kernel = set(evidence.kernel["flow"].unique())
 
     def who(row: Row) -> str:

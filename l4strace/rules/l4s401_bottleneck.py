@@ -92,7 +92,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         of = f"{unknown.height} of {judged.height} flow directions{which}"
         results.append(Skipped(f"{of}: {why}"))
     elif judged.is_empty():
-        results += datagrams.unread(datagrams.flows(evidence)) or [Skipped(NO_DATA)]
+        results += datagrams.lacking(datagrams.flows(evidence), NO_DATA)
     return clocks.measurable(evidence, results)
 
 

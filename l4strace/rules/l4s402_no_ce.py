@@ -56,7 +56,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each ECN-capable direction through a queue that never marks."""
     judged = subjects.once(evidence, evidence.bottlenecks)
     if judged.is_empty():
-        return [*datagrams.unread(datagrams.flows(evidence))] or [Skipped(NO_DATA)]
+        return datagrams.lacking(datagrams.flows(evidence), NO_DATA)
     # A queue in front of what erases the codepoints may well mark.
     silent = pl.col("kind").is_in(UNMARKED) & ~pl.col("erased").fill_null(False)
     unmarked = judged.filter(silent).join(

@@ -79,8 +79,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each phase of a path that flows did not fill."""
     judged = [phase for phases in paths.queued(evidence) for phase in phases]
     if not judged:
-        unread = datagrams.unread(datagrams.flows(evidence))
-        return [*unread] or [Skipped("no path carried enough data")]
+        return datagrams.lacking(datagrams.flows(evidence), "no path carried enough data")
     wasted = [phase for phase in judged if _wasted(phase)]
     spoiled = clocks.spoiled(evidence)
     results: list[Finding | Skipped] = []

@@ -11,7 +11,7 @@ import polars as pl
 from l4strace.derive import neighbors
 from l4strace.derive.senders import logged
 from l4strace.evidence import Capture, Evidence, Row, kept, over_udp, traffic
-from l4strace.model import Skipped
+from l4strace.model import Finding, Skipped
 from l4strace.schema.words import CODEPOINTS, TRANSPORTS
 from l4strace.wording.quantities import count, listed, share
 
@@ -173,6 +173,11 @@ def unread(known: pl.DataFrame) -> list[Skipped]:
         for name, opened in OPENED.items()
         if (rows := hidden.filter(transport=name)).height
     ]
+
+
+def lacking(known: pl.DataFrame, why: str) -> list[Finding | Skipped]:
+    """What `unread` says, or ``why`` where no feedback is hidden."""
+    return [*unread(known)] or [Skipped(why)]
 
 
 def unlogged(evidence: Evidence, known: pl.DataFrame) -> list[Skipped]:
