@@ -16,6 +16,7 @@ CAPTURES = (".pcap", ".pcapng", ".cap", ".dump", ".ntar")
 LOGS_BESIDE = (
     *(".kernel.ndjson", ".trace.txt", ".bpftrace.json", ".ss.txt", ".tc.txt"),
     *(".qlog", ".sqlog", ".prague.json", ".prague.txt", ".scream.csv"),
+    ".txrx.csv",
 )
 """Endings of logs that belong to a capture with the same stem."""
 HOST_BESIDE = ".host.json"

@@ -42,6 +42,7 @@ BY_LINE: dict[Callable[[str], Any], Lines] = {
     read_udp_prague.read: senders.udp_prague,
     read_udp_prague.read_json: senders.udp_prague_json,
     read_scream.read: senders.scream,
+    read_scream.read_transmitted: senders.scream,
 }
 """Importer of a dialect -> what redacts its lines."""
 

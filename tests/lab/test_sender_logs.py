@@ -27,7 +27,7 @@ LOGS = {
     **dict.fromkeys(("qg1", "qgbleach"), ("sq.sqlog.xz", "cq.sqlog.xz")),
     **{run: (f"{run}-send.log.xz", f"{run}-recv.log.xz") for run in ("up1", "up8888", "upbleach")},
     **{run: (f"{run}-send.log.xz", f"{run}-recv.log.xz") for run in ("mixup", "mixreno")},
-    "sc1": ("sc1.csv.xz",),
+    "sc1": ("sc1.csv.xz", "sc1-txrx.csv.xz"),
 }
 SENDER = "10.9.0.1"
 """The host that sends the data of every run."""
@@ -114,6 +114,22 @@ def test_the_log_and_the_receivers_capture_count_the_same_marks(shared_data: Pat
     folder = shared_data / "user-space" / "sc1"
     (row,) = rows(read(folder, "sc1.csv.xz"))
     assert (row["delivered"], row["delivered_ce"]) == (3459, 398)
+
+
+def test_both_logs_of_scream_state_the_same_rtt_of_each_packet(shared_data: Path) -> None:
+    """`-txrxlog` states when a packet left and when its feedback came, and `-log` their difference.
+
+    Both are cut; `-txrxlog` is the longer one.
+    """
+    folder = shared_data / "user-space" / "sc1"
+    long, short = (
+        read(folder, name).udp_kernel.sort("delivered").select("ts_ns", "rs_rtt_us")
+        for name in ("sc1-txrx.csv.xz", "sc1.csv.xz")
+    )
+    assert (long.height, short.height) == (10_818, 3459)
+    same = long.head(short.height)
+    assert same["ts_ns"].equals(short["ts_ns"])
+    assert (same["rs_rtt_us"] - short["rs_rtt_us"]).abs().max() <= 100
 
 
 @pytest.mark.parametrize("ends", [("a", "b"), ("a",), ("b",), ()])

@@ -35,11 +35,17 @@ SCREAM = f"""\
 0.0152,0.0011,0.0132, 37500,3948,0,0,0,2,1212,1212,0,0,0,0,0,0,5260782,0.000, 1
 0.0153,0.0011,0.0132, 37500,3948,0,0,0,2,1212,1212,0,0,0,0,0,0,{PRIVATE}
 """
+TRANSMITTED = f"""\
+0.0132, 0, 0.0019, 0.5540, 0.5520
+0.0152, 1, 0.0020, 0.5550, 0.5530
+0.0152, 2, {PRIVATE}, 0.5550, 0.5530
+"""
 Redact = Callable[[Iterable[bytes], Mask], Iterator[bytes]]
 KINDS: dict[str, tuple[str, Redact]] = {
     "prague": (PRAGUE, senders.udp_prague),
     "reports": (REPORTS, senders.udp_prague_json),
     "scream": (SCREAM, senders.scream),
+    "transmitted": (TRANSMITTED, senders.scream),
 }
 
 

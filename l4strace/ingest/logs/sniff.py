@@ -46,6 +46,7 @@ PRINTED: tuple[tuple[re.Pattern[bytes], Callable[[str], Log]], ...] = (
     (printed.SIFTR_BEGINS, printed.read_siftr),
     (printed.PROBE_BEGINS, printed.read_tcpprobe),
     (scream.BEGINS, scream.read),
+    (scream.TRANSMITTED_BEGINS, scream.read_transmitted),
     (udp_prague.BEGINS, udp_prague.read),
     (printed.TEXT_BEGINS, printed.read_bpftrace),
 )

@@ -1,9 +1,10 @@
-"""SCReAM's CSV: 17 names, and rows of up to 20 values."""
+"""SCReAM's CSV files: 17 names and rows of up to 20 values, and 5 values without a name."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from l4strace.errors import InputError
@@ -40,6 +41,38 @@ def test_each_acknowledged_packet_is_a_sample(tmp_path: Path) -> None:
     assert log.datagrams["ts_ns"].to_list() == [13_200_000, 76_000_000]
     assert log.datagrams["along"].to_list() == [False, False]
     assert [(name, lines) for name, lines, *_ in log.stats] == [("lines_unread", 2)]
+
+
+def transmitted(path: Path, *rows: str) -> Log:
+    path.write_text("\n".join(rows))
+    return open_log.read(str(path))
+
+
+def test_times_without_names_are_those_of_each_packet(tmp_path: Path) -> None:
+    """When feedback came, the number, when it left, when it arrived, and the difference."""
+    log = transmitted(
+        tmp_path / "out",
+        "0.0132, 0, 0.0019, 0.5540, 0.5520", "0.0132, 1, 0.0020, 0.5541, 0.5521",
+        "0.0760, 2, 0.0218, -0.5262, -0.5480",
+        # A difference that is none, a word, a row that breaks off, and a time of 3 million years.
+        "0.0800, 3, 0.0300, 0.5540, 0.9000", "0.0800, 4, x, 0.5540, 0.5520", "0.0800, 5, 0.03",
+        "0.0800, 6, 99999999999999, 99999999999999, 0.0000",
+    )  # fmt: skip
+    assert (log.kind, log.transport, log.records) == ("scream", "rtp", 3)
+    assert log.samples["ts_ns"].to_list() == [13_200_000, 13_200_000, 76_000_000]
+    assert log.samples["rs_rtt_us"].to_list() == [11_300, 11_200, 54_200]
+    assert log.samples["delivered"].to_list() == [1, 2, 3]
+    assert log.samples["delivered_ce"].null_count() == 3
+    left = log.datagrams.filter("along")["ts_ns"].to_list()
+    assert left == [1_900_000, 2_000_000, 21_800_000]
+    assert log.datagrams.filter(~pl.col("along"))["ts_ns"].to_list() == [13_200_000, 76_000_000]
+    assert [(name, lines) for name, lines, *_ in log.stats] == [("lines_unread", 4)]
+
+
+@pytest.mark.parametrize("first", ["0.0132,0,0.0019", "1, 2, 3, 4, 5", "0.0132, 0, 0.0019, x, 1"])
+def test_other_numbers_without_names_are_no_log(tmp_path: Path, first: str) -> None:
+    with pytest.raises(InputError, match="neither a capture nor a log"):
+        transmitted(tmp_path / "out", first, "0.0132, 0, 0.0019, 0.5540, 0.5520")
 
 
 BAD = ("", "\x00,\x00", row("1e400", 1, 1), row("9" * 16, 1, 1))

@@ -128,11 +128,21 @@ def scream(chance: Random) -> bytes:
     return "\n".join([names, *rows]).encode()
 
 
+def scream_transmitted(chance: Random) -> bytes:
+    """`-txrxlog` of SCReAM, which has no header."""
+    rows = ["0.0132, 0, 0.0019, 0.5540, 0.5520"]
+    for i in range(chance.choice((0, 1, 200))):
+        odd = chance.choice(NUMBERS) if chance.random() < 0.05 else f"{i / 100:.4f}"
+        rows.append(f"{i / 100 + 0.02:.4f}, {i}, {odd}, {i / 100 + 0.5:.4f}, 0.5000")
+    return "\n".join([*rows, chance.choice(("", *TEXTS))]).encode("utf-8", "surrogatepass")
+
+
 KINDS: dict[str, Callable[[Random], bytes]] = {
     "qlog": qlog,
     "sqlog": sqlog,
     "prague.txt": prague,
     "prague.json": prague_json,
     "scream.csv": scream,
+    "txrx.csv": scream_transmitted,
 }
 """Ending of the file -> what makes one."""
