@@ -11,6 +11,7 @@ import pytest
 from l4strace import pipeline
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Rule
+from l4strace.rules import l4s102_ect1_without_accecn as without_feedback
 from l4strace.rules import l4s207_alpha_stuck as alpha_stuck
 from l4strace.rules import l4s216_reduces_without_marks as without_marks
 from l4strace.rules import l4s308_fallback_cuts_from_packets as classic
@@ -53,6 +54,13 @@ def reported(payload: bytearray) -> None:
                 struct.pack_into(">H", payload, at, report | CE)
 
 
+def unmarked(payload: bytearray) -> None:
+    """A report without the codepoints that arrived; its time at the end is not looked at."""
+    if payload[1:2] == FEEDBACK:
+        for at in range(REPORTS_AT, len(payload), 2):
+            payload[at] &= ~(CE >> 8)
+
+
 def judged(
     path: Path,
     folder: Path,
@@ -88,6 +96,20 @@ def test_fires_on_a_recorded_sender_that_goes_on_under_marks(
     assert "this asks any scalable sender for half of its rate" in one.message
     assert one.confidence == confidence
     assert judged(path, tmp_path) == []
+
+
+def test_fires_on_recorded_reports_without_codepoints(shared_data: Path, tmp_path: Path) -> None:
+    path = shared_data / "user-space/sc1/a.pcap.xz"
+    (one,) = judged(path, tmp_path, unmarked, without_feedback.RULE)
+    assert "the feedback has 11,640 as acknowledged and counts none with ECT or CE" in one.message
+    assert judged(path, tmp_path, rule=without_feedback.RULE) == []
+
+
+@pytest.mark.parametrize("run", LOGS)
+def test_fires_on_a_recorded_log_without_counts(shared_data: Path, run: str) -> None:
+    """picoquic does not notice that nothing reports its ECT(1)."""
+    found = findings(without_feedback.RULE, logged(shared_data / "user-space", run))
+    assert [one.forward for one in found] == [False] * (run == "pqbleach")
 
 
 @pytest.mark.parametrize("run", ["up8888", "mixup", "mixreno", "upbleach"])

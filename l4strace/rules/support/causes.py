@@ -48,6 +48,7 @@ LINKS = (
     *(Link(effect, cause, "misfire") for effect in SHARES for cause in ("L4S301", "L4S308")),
     *(Link(effect, cause, place=_other) for effect in SHARES for cause in GREEDY),
     *(Link(effect, cause) for effect in GAVE_UP for cause in ("L4S104", "L4S105")),
+    Link("L4S102", "L4S119"),
     Link("L4S404", "L4S402"),
     Link("L4S111", "L4S108"),
     Link("L4S112", "L4S108"),

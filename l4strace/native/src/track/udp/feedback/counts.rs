@@ -1,6 +1,6 @@
 //! What was sent in one direction and what was reported of it.
 
-use crate::packet::Packet;
+use crate::packet::{ecn, Packet};
 use crate::track::sending::rtt::RttTotals;
 
 /// Sums of one direction; names as in the `directions` table.
@@ -23,7 +23,8 @@ pub struct Counts {
     /// Time in which the sender waited for a report, and how often it did.
     pub waited_ns: i64,
     pub waits: u64,
-    /// Packets with ECT(0), ECT(1) and CE as the receiver counts them for the whole connection (RFC 9000 section 19.3.2).
+    /// Packets with ECT(0), ECT(1) and CE: as QUIC's receiver counts them for the whole connection (RFC 9000 section
+    /// 19.3.2), or as reports on each packet have it.
     pub reported_ecn: Option<[u64; 3]>,
     /// The receiver reported a packet with neither ECT(1) nor CE: when, and in which frame.
     pub error: Option<(i64, u64)>,
@@ -42,6 +43,17 @@ impl Counts {
     /// Something of what was sent was reported in clear.
     pub fn is_reported(&self) -> bool {
         self.sent > 0 && self.received > 0
+    }
+
+    /// One more packet that arrived with this codepoint.
+    pub(super) fn codepoint(&mut self, arrived: u8) {
+        let [ect0, ect1, ce] = self.reported_ecn.get_or_insert_default();
+        match arrived {
+            ecn::ECT0 => *ect0 += 1,
+            ecn::ECT1 => *ect1 += 1,
+            ecn::CE => *ce += 1,
+            _ => {}
+        }
     }
 
     pub(super) fn report(&mut self, packet: &Packet) {

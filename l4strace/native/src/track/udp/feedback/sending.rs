@@ -267,6 +267,7 @@ impl Sending {
         let marked = report.ecn == ecn::CE;
         self.counts.received += 1;
         self.counts.ce += u64::from(marked);
+        self.counts.codepoint(report.ecn);
         self.round.ce.iter_mut().for_each(|sum| *sum += i64::from(marked));
         self.arrived(packet.ts_ns, 1, u64::from(sent.bytes));
         if was == Fate::Unseen {

@@ -166,6 +166,7 @@ fn blocks_report_each_packet_with_its_time_and_the_wait_for_it() {
     let flow = talk.flow();
     let counts = flow.sending(0).expect("UDP Prague").counts;
     assert_eq!((counts.received, counts.lost, counts.ce, counts.reports), (180, 20, 20, 20));
+    assert_eq!(counts.reported_ecn, Some([0, 160, 20]));
     assert_eq!(counts.rtt.max_ns, 24_950_000 - 10 * 1_024_000);
     assert_eq!(
         (counts.waits, counts.waited_ns / MS),
@@ -188,11 +189,12 @@ fn what_the_capture_cut_off_may_be_marked() {
 fn reports_of_rtp_overlap_and_correct_each_other() {
     let mut talk = Talk::default();
     (0..30u16).for_each(|n| talk.rtp(f64::from(n), 65_530u16.wrapping_add(n)));
-    talk.rtcp(31.0, &ccfb(65_530, &[received(1, 20), 0, received(3, 18)]));
+    talk.rtcp(31.0, &ccfb(65_530, &[received(0, 20), 0, received(3, 18)]));
     talk.rtcp(32.0, &ccfb(65_531, &[received(1, 20), received(3, 19), received(3, 18), received(1, 0x1fff)]));
     let flow = talk.flow();
     let counts = flow.sending(0).expect("RTP").counts;
     assert_eq!((counts.received, counts.lost, counts.ce, counts.reports), (5, 0, 2, 2));
+    assert_eq!(counts.reported_ecn, Some([0, 2, 2]), "one arrived as Not-ECT");
     assert_eq!(counts.rtt.samples, 3, "one came late, and one has no time");
 }
 
