@@ -102,23 +102,20 @@ def packets(
     source: int = 0,
     starts: list[tuple[int, int]] | None = None,
     columns: Sequence[str] = (),
-    flows: Set[int] | None = None,
-    span_ns: tuple[int, int] | None = None,
-    ends_behind: int | None = None,
+    stretches: Sequence[tuple[Set[int] | None, tuple[int, int] | None, int | None]] = ...,
 ) -> Batches:
     """Batches of the `packets` table, or of some ``columns`` of it.
 
-    ``starts`` has first frame and number of each conversation that tracking kept. ``flows`` and
-    ``span_ns``, on the capture's clock, choose among the packets; behind the frame
-    ``ends_behind``, reading ends where that time is over.
+    ``starts`` has first frame and number of each conversation that tracking kept. ``stretches``
+    choose among the packets: flows, a time on the capture's clock, and the frame behind which
+    nothing more is looked for where that time is over. Null: all flows, the whole time, never.
     """
 
 def acks(
     path: str,
     source: int,
     starts: list[tuple[int, int]],
-    flows: Set[int] | None = None,
-    span_ns: tuple[int, int] | None = None,
+    stretches: Sequence[tuple[Set[int] | None, tuple[int, int] | None, int | None]] = ...,
 ) -> Batches:
     """Batches of the `acks` table, as far as packets show it; arguments as of ``packets``."""
 

@@ -30,6 +30,10 @@ COLUMNS = (
 """Columns of `packets` that the chart draws or names."""
 
 
+Place = tuple[int, int]
+"""A capture and a flow in it."""
+
+
 class Moment(NamedTuple):
     """When a finding's direction shows it, in the capture whose packets prove it."""
 
@@ -62,11 +66,12 @@ def of_findings(
     return tuple(filled(capture, planned, MOST_ROWS, _last(packets)))
 
 
-def _last(packets: Mapping[int, Sequence[ProofPacket]]) -> dict[int, int]:
-    """The last frame of each capture that proves something: around each lies a stretch."""
-    last: dict[int, int] = {}
+def _last(packets: Mapping[int, Sequence[ProofPacket]]) -> dict[Place, int]:
+    """The last frame of each flow that proves something: around each lies a stretch."""
+    last: dict[Place, int] = {}
     for one in chain.from_iterable(packets.values()):
-        last[one.source] = max(one.frame, last.get(one.source, 0))
+        at = one.source, one.flow
+        last[at] = max(one.frame, last.get(at, 0))
     return last
 
 
@@ -169,11 +174,11 @@ def filled(
     capture: Capture,
     planned: Sequence[Stretch],
     most: int,
-    ends_behind: Mapping[int, int] | None = None,
+    ends_behind: Mapping[Place, int] | None = None,
 ) -> Iterator[Stretch]:
     """``planned`` with their packets, at most so many of each. Raises InputError.
 
-    ``ends_behind`` has the frame of a capture from which on clocks are trusted to go on, if any.
+    ``ends_behind`` has the frame of a flow from which on its time is trusted to go on, if any.
     """
     over = set(over_udp(capture)["flow"])
     of_udp = _of_udp(capture, [one for one in planned if one.flow in over], most)
@@ -194,15 +199,20 @@ def _of_udp(capture: Capture, planned: Sequence[Stretch], most: int) -> Iterator
 
 
 def _of_tcp(
-    capture: Capture, planned: Sequence[Stretch], most: int, ends_behind: Mapping[int, int]
+    capture: Capture, planned: Sequence[Stretch], most: int, ends_behind: Mapping[Place, int]
 ) -> Iterator[Stretch]:
     rows: list[list[pl.DataFrame]] = [[] for _ in planned]
     for source in sorted({one.source for one in planned}):
         mine = [(one, rows[at]) for at, one in enumerate(planned) if one.source == source]
-        flows = frozenset(one.flow for one, _ in mine)
-        span = min(one.start_ns for one, _ in mine), max(one.end_ns for one, _ in mine)
-        wanted = stream.Stretch(flows, span, ends_behind.get(source))
-        for frame in stream.of_source(capture, source, columns=COLUMNS, stretch=wanted):
+        wanted = [
+            stream.Stretch(
+                frozenset({one.flow}),
+                (one.start_ns, one.end_ns),
+                ends_behind.get((source, one.flow)),
+            )
+            for one, _ in mine
+        ]
+        for frame in stream.of_source(capture, source, columns=COLUMNS, stretches=wanted):
             if frame.is_empty() and all(held for _, held in mine):
                 continue
             for one, held in mine:

@@ -26,7 +26,8 @@ class Stretch(NamedTuple):
     span_ns: tuple[int, int] | None = None
     """On the run's clock, both ends included."""
     ends_behind: int | None = None
-    """Behind this frame, reading ends where the time is over; null: a clock may be set back."""
+    """Behind this frame, nothing is looked for where the time is over; null: a clock may be set
+    back."""
 
 
 WHOLE_RUN = Stretch()
@@ -44,7 +45,7 @@ def batches(
     Raises InputError when an input cannot be read a second time, as standard input cannot.
     """
     for source in sources(capture):
-        yield from of_source(capture, source, progress, columns, stretch)
+        yield from of_source(capture, source, progress, columns, [stretch])
 
 
 def sources(capture: Capture) -> list[int]:
@@ -57,14 +58,12 @@ def of_source(
     number: int,
     progress: Progress | None = None,
     columns: Sequence[str] = (),
-    stretch: Stretch = WHOLE_RUN,
+    stretches: Sequence[Stretch] = (WHOLE_RUN,),
 ) -> Iterator[pl.DataFrame]:
     """Streams the packets of the capture that is input ``number`` of a run."""
     second = second_pass(capture, number)
-    flows, span_ns, ends_behind = second.own(stretch)
-    stream = _native.packets(
-        second.path, number, second.starts, columns, flows, span_ns, ends_behind
-    )
+    own = [second.own(stretch) for stretch in stretches]
+    stream = _native.packets(second.path, number, second.starts, columns, own)
     yield from second.on_the_runs_clock(_frames(stream, progress))
 
 
@@ -117,8 +116,7 @@ def acks_of_source(
 ) -> Iterator[pl.DataFrame]:
     """Streams the `acks` table of one capture, without what the kernel sampled beside them."""
     second = second_pass(capture, number)
-    flows, span_ns, _ = second.own(stretch)
-    stream = _native.acks(second.path, number, second.starts, flows, span_ns)
+    stream = _native.acks(second.path, number, second.starts, [second.own(stretch)])
     yield from second.on_the_runs_clock(_frames(stream, progress))
 
 

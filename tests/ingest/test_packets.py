@@ -87,3 +87,20 @@ def test_reading_ends_behind_a_frame_where_the_time_is_over(tmp_path: Path) -> N
     assert batches(None) == [10, 0, 0, 0]
     assert batches(10) == [10]
     assert batches(40_000) == [10, 0]
+
+
+def test_each_stretch_has_its_flows_in_its_time() -> None:
+    """Flows are followed from the beginning, and not beyond the end of their own stretch."""
+    capture = load.load([str(FIXTURES / "misfire/misfire.pcap.xz")])
+    whole = pl.concat(packets.batches(capture))
+    start, end = (whole["ts_ns"][0] + s * 1_000_000_000 for s in (1, 2))
+    early = packets.Stretch(frozenset({1}), (start, end), ends_behind=1)
+    late = packets.Stretch(frozenset({3}), (end, end + 10**9), ends_behind=1)
+    frames = list(packets.of_source(capture, 0, stretches=[early, late]))
+    during = pl.col("ts_ns").is_between
+    inside = (during(*early.span_ns) & (pl.col("flow") == 1)) | (
+        during(*late.span_ns) & (pl.col("flow") == 3)
+    )
+    assert pl.concat(frames).equals(whole.filter(inside))
+    assert pl.concat(frames)["flow"].unique().sort().to_list() == [1, 3]
+    assert len(frames) < whole.height // 32_768 + 1

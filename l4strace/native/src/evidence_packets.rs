@@ -81,9 +81,9 @@ impl Search {
             if one.span_ns.is_some_and(|(_, end)| end < batch.times.0) {
                 one.around = 0;
             }
+            one.frames.retain(|&frame| frame >= batch.frames.0);
         }
-        let first = batch.frames.0;
-        if !self.lookups.iter().any(|one| one.around > 0 || one.frames.iter().any(|&f| f >= first)) {
+        if !self.lookups.iter().any(Lookup::is_open) {
             return Ok(false);
         }
         let searched: Vec<bool> = self.lookups.iter().map(|one| one.is_due(&batch)).collect();
@@ -94,10 +94,12 @@ impl Search {
     }
 
     fn read(&mut self) -> Result<Option<Batch>, ReadError> {
-        let mut flows: Vec<u32> = self.lookups.iter().filter_map(|one| one.flow).collect();
+        let open = || self.lookups.iter().filter(|one| one.is_open());
+        let mut flows: Vec<u32> = open().filter_map(|one| one.flow).collect();
         flows.sort_unstable();
         flows.dedup();
-        let frames: HashSet<u64> = self.lookups.iter().flat_map(|one| one.frames.iter().copied()).collect();
+        let mut frames: Vec<u64> = open().flat_map(|one| one.frames.iter().copied()).collect();
+        frames.sort_unstable();
         let mut batch: Option<Batch> = None;
         for _ in 0..BATCH {
             let Some(packet) = self.stream.next()? else { break };
@@ -110,7 +112,8 @@ impl Search {
             });
             batch.frames.1 = frame;
             batch.times = (batch.times.0.min(at), batch.times.1.max(at));
-            if place.is_some_and(|place| flows.contains(&place.flow)) || frames.contains(&frame) {
+            if place.is_some_and(|place| flows.contains(&place.flow)) || frames.binary_search(&frame).is_ok()
+            {
                 batch.rows.push((Packet { ts_ns: at, ..*packet }, place));
             }
         }
@@ -143,6 +146,11 @@ impl Search {
 }
 
 impl Lookup {
+    /// Whether more packets may be found.
+    fn is_open(&self) -> bool {
+        self.around > 0 || !self.frames.is_empty()
+    }
+
     fn is_due(&self, batch: &Batch) -> bool {
         let begun = self.span_ns.is_none_or(|(start, _)| start <= batch.times.1);
         let (first, last) = batch.frames;

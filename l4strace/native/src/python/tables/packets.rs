@@ -1,6 +1,6 @@
 //! The `packets` table in batches: streamed on demand, never kept.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use pyo3::prelude::*;
 
@@ -8,7 +8,7 @@ use super::arrow::{ArrowTable, Columns};
 use super::tunnel_name;
 use crate::acks::Acks;
 use crate::evidence_packets::{Found, Lookup, Search};
-use crate::followed::{Followed, Only, Row};
+use crate::followed::{Followed, Row, Stretch};
 use crate::numbered::{Numbering, Place};
 use crate::packet::Packet;
 use crate::python::given::Given;
@@ -29,6 +29,9 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// `frames`, `flow`, `span_ns`, `losses`, `accecn` and `around` of a `Lookup`.
 type Wanted = (HashSet<u64>, Option<u32>, Option<(i64, i64)>, bool, bool, usize);
+
+/// `flows`, `span_ns` and `ends_behind` of a `Stretch`.
+type OneStretch = (Option<BTreeSet<u32>>, Option<(i64, i64)>, Option<u64>);
 
 /// Packets that lookups want, each with the number of its `lookup` and what changed before it.
 ///
@@ -115,45 +118,48 @@ fn first_acks(
 /// Batches of the `packets` table of one capture, as an iterator.
 ///
 /// `starts` gives first frame and number of each conversation that tracking kept; without it they are
-/// numbered in the order in which the capture shows them. `columns` names those to make; none: all. `flows` and
-/// `span_ns` (on the capture's clock) choose among the packets; behind the frame `ends_behind`, reading ends where that
-/// time is over.
+/// numbered in the order in which the capture shows them. `columns` names those to make; none: all. `stretches` (on the
+/// capture's clock) choose among the packets.
 #[pyfunction]
-#[pyo3(signature = (path, source=0, starts=None, columns=Vec::new(), flows=None, span_ns=None, ends_behind=None))]
-#[allow(clippy::too_many_arguments)] // each has its name in Python
+#[pyo3(signature = (path, source=0, starts=None, columns=Vec::new(), stretches=vec![(None, None, None)]))]
 fn packets(
     py: Python<'_>,
     path: &str,
     source: u16,
     starts: Option<Vec<(u64, u32)>>,
     columns: Vec<String>,
-    flows: Option<HashSet<u32>>,
-    span_ns: Option<(i64, i64)>,
-    ends_behind: Option<u64>,
+    stretches: Vec<OneStretch>,
 ) -> PyResult<Batches> {
     let stream = native(py, || read::open(&Input::from(path)))?;
     let numbering = starts.map_or_else(Numbering::default, Numbering::tracked);
     let follow = columns.is_empty() || columns.iter().any(|name| FOLLOWED.contains(&name.as_str()));
-    let followed =
-        Followed::new(stream, numbering, follow, Only { flows, span_ns, ends_behind, acks: false });
+    let followed = Followed::new(stream, numbering, follow, wanted(stretches));
     Ok(Batches { followed, table: Box::new(move |rows| columns_of(rows, source, &columns)) })
 }
 
 /// Batches of the `acks` table of one capture, as far as packets show it; the rest is as for `packets`.
 #[pyfunction]
-#[pyo3(signature = (path, source, starts, flows=None, span_ns=None))]
+#[pyo3(signature = (path, source, starts, stretches=vec![(None, None, None)]))]
 fn acks(
     py: Python<'_>,
     path: &str,
     source: u16,
     starts: Vec<(u64, u32)>,
-    flows: Option<HashSet<u32>>,
-    span_ns: Option<(i64, i64)>,
+    stretches: Vec<OneStretch>,
 ) -> PyResult<Batches> {
     let stream = native(py, || read::open(&Input::from(path)))?;
-    let only = Only { flows, span_ns, ends_behind: None, acks: true };
-    let followed = Followed::new(stream, Numbering::tracked(starts), true, only);
+    let followed = Followed::new(stream, Numbering::tracked(starts), true, wanted(stretches)).acks();
     Ok(Batches { followed, table: Box::new(move |rows| super::acks::columns_of(rows, source)) })
+}
+
+fn wanted(stretches: Vec<OneStretch>) -> Vec<Stretch> {
+    let sorted = |flows: BTreeSet<u32>| flows.into_iter().collect();
+    let one = |(flows, span_ns, ends_behind): OneStretch| Stretch {
+        flows: flows.map(sorted),
+        span_ns,
+        ends_behind,
+    };
+    stretches.into_iter().map(one).collect()
 }
 
 /// Makes the columns of a table.
