@@ -9,7 +9,8 @@ other law by at least 6 nats, and 0.1 nats per round (table `laws`).
 Senders over UDP whose feedback stands in clear follow laws of their own. Theirs is judged where
 most packets of one 25 ms after the other are CE: once that has halved the rate of the gentlest
 scalable law (alpha from 0, gain 1/16, one packet of growth), the rate from then on, for as long
-again, is compared with the rate before. Below a tenth less it did not respond.
+again, is compared with the rate before. Below a tenth less it did not respond. UDP Prague responds
+where its controller, replayed from the feedback, explains what is in flight.
 
 Why it matters
 --------------
@@ -20,7 +21,8 @@ Evidence
 --------
 `laws.law`, `half_alpha`, `window_packets` and `samples`; `flows.handshake`; `noise.release_us`;
 over UDP `directions.data_ect1` (which sender requests L4S) and `pressed.before_bps`, `after_bps`,
-`acked` and `ce`, which rest on the marks, arrivals and bytes of `rounds`.
+`acked` and `ce`, which rest on the marks, arrivals and bytes of `rounds`, and
+`udp_round_trips.window_packets`, `inflight_max_packets` and `reductions`.
 
 When it is wrong
 ----------------
@@ -40,10 +42,11 @@ RFC 9331 section 4.3; RFC 8257 section 3.3; RFC 8888
 
 import polars as pl
 
-from l4strace.derive.senders import pressed
+from l4strace.derive.senders import controlled, pressed
 from l4strace.evidence import Evidence, Row, over_udp
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import datagrams, subjects
+from l4strace.schema.keys import KEY
 from l4strace.wording.quantities import count, quantity, share
 
 MIN_PACKETS = 2.0
@@ -90,7 +93,8 @@ def _over_udp(evidence: Evidence) -> list[Finding | Skipped]:
         pl.col("after_bps") > (1 - NO_CUT) * pl.col("before_bps")
     ).join(transports, on=["source", "flow"], maintain_order="left")
     found: list[Finding | Skipped] = [_went_on(row) for row in went_on.iter_rows(named=True)]
-    if calm := senders.height - evidence.pressed.height:
+    known = (table.select(KEY) for table in (evidence.pressed, controlled.followed(evidence)))
+    if calm := senders.join(pl.concat(known), on=KEY, how="anti").height:
         who = f"{count(calm, 'flow')} over UDP"
         found.append(Skipped(f"{who}: marks never asked for half of the rate"))
     return [*found, *unread]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from l4strace import pipeline
+from l4strace.derive.senders import controlled
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Rule
 from l4strace.rules import l4s102_ect1_without_accecn as without_feedback
@@ -121,6 +122,23 @@ def logged(folder: Path, run: str) -> Evidence:
     """The sender's capture with the logs of both ends."""
     paths = [str(folder / run / name) for name in ("a.pcap.xz", *LOGS[run])]
     return pipeline.derive(pipeline.read(paths, companions=False), strict=True)
+
+
+@pytest.mark.parametrize("share", [0.5, 2.0])
+@pytest.mark.parametrize("run", ["up1", "mixup", "mixreno"])
+def test_other_marks_ask_for_another_window(
+    shared_data: Path, tmp_path: Path, run: str, share: float
+) -> None:
+    """A sender that responds to half of the marks, or twice as much, does not follow the replay."""
+
+    def changed(payload: bytearray) -> None:
+        if payload[:1] == ACK:
+            (ce,) = struct.unpack_from(">I", payload, CE_AT)
+            struct.pack_into(">I", payload, CE_AT, int(ce * share))
+
+    judged(shared_data / f"user-space/{run}/a.pcap.xz", tmp_path, changed)
+    read = pipeline.read([str(tmp_path / "a.pcap")], companions=False)
+    assert controlled.followed(read).is_empty()
 
 
 def test_picoquic_goes_on_reducing_when_the_marks_have_ended(shared_data: Path) -> None:

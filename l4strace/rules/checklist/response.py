@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import polars as pl
 
+from l4strace.derive.senders import controlled
 from l4strace.evidence import Evidence, Row, kept
 from l4strace.model import Confidence, Finding, Severity
 from l4strace.prague.constants import FRAC_CWND_UNIT
@@ -43,7 +44,7 @@ def scalable(sender: Sender) -> Answer:
     if finding := sender.found("L4S202"):
         return FAIL, finding.message
     if sender.over_udp:
-        return NOT_SHOWN, f"Not compared: {UNKNOWN_LAW}."
+        return _scalable_over_udp(sender)
     row = sender.law or {}
     rounds = count(row.get("samples") or 0, "marked round")
     match row.get("law"):
@@ -56,6 +57,21 @@ def scalable(sender: Sender) -> Answer:
         case "none":
             return FAIL, f"The window does not shrink in {rounds}."
     return NOT_SHOWN, f"No law explains the window clearly ({rounds} can be compared)."
+
+
+def _scalable_over_udp(sender: Sender) -> Answer:
+    """Whether it does as UDP Prague's controller does, or gave up what any law asks for."""
+    if row := sender.of(controlled.followed(sender.evidence)):
+        return PASS, (
+            "The data in flight is the window of UDP Prague's controller, replayed from the "
+            f"feedback, in {share(row['share'])} of {count(row['trips'], 'round trip')} with "
+            f"{count(row['reductions'], 'reduction')}."
+        )
+    if row := sender.of(sender.evidence.pressed):
+        before, after = (quantity(row[name], "bit/s") for name in ("before_bps", "after_bps"))
+        fact = f"Marks asked for half of the rate: it fell from {before} to {after}."
+        return (PASS if row["after_bps"] <= row["before_bps"] / 2 else NOT_SHOWN), fact
+    return NOT_SHOWN, f"Not compared: {UNKNOWN_LAW}."
 
 
 def loss(sender: Sender) -> Answer:

@@ -52,23 +52,23 @@ class Sender:
 
     @property
     def over_udp(self) -> bool:
-        """The transport is not TCP, and no law of the sender's response is known."""
+        """The transport is not TCP, whose laws (`laws`) are not compared with others."""
         return self.handshake["transport"] not in (None, "tcp")
 
     @cached_property
     def law(self) -> Row | None:
         """Row of `laws` of the sender's direction."""
-        return self._one("laws")
+        return self.of(self.evidence.laws)
 
     @cached_property
     def bottleneck(self) -> Row | None:
         """Row of `bottlenecks` of the sender's direction."""
-        return self._one("bottlenecks")
+        return self.of(self.evidence.bottlenecks)
 
     @cached_property
     def noise(self) -> Row | None:
         """Row of `noise` of the sender's direction."""
-        return self._one("noise")
+        return self.of(self.evidence.noise)
 
     @cached_property
     def bursts(self) -> pl.Series:
@@ -97,8 +97,9 @@ class Sender:
     def _of(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.filter(*(pl.col(key) == self.row[key] for key in subjects.KEY))
 
-    def _one(self, table: str) -> Row | None:
-        rows = self._of(getattr(self.evidence, table))
+    def of(self, table: pl.DataFrame) -> Row | None:
+        """The row of ``table`` about the sender's direction."""
+        rows = self._of(table)
         return rows.row(0, named=True) if rows.height else None
 
 

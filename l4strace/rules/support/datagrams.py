@@ -3,13 +3,13 @@
 Codepoints, sizes and times stand in clear in every packet. Losses, RTT and marks that arrived are
 in feedback that QUIC and SRTCP encrypt; where that of UDP Prague and of RTP (RFC 8888) is read, or
 keys open that of QUIC, rules judge the flow as one of TCP, apart from its response: its law is
-another.
+another. That of UDP Prague is known, and its controller is replayed.
 """
 
 import polars as pl
 
 from l4strace.derive import neighbors
-from l4strace.derive.senders import logged
+from l4strace.derive.senders import controlled, logged
 from l4strace.evidence import Capture, Evidence, Row, kept, over_udp, traffic
 from l4strace.model import Finding, Skipped
 from l4strace.schema.words import CODEPOINTS, TRANSPORTS
@@ -184,6 +184,7 @@ def unlogged(evidence: Evidence, known: pl.DataFrame) -> list[Skipped]:
     """That a rule on windows does not judge those of some `flows` whose log does not show it."""
     known = known.filter(pl.col("transport").is_in(list(LOGGED)))
     unknown = known.join(logged.windows(evidence), on="flow", how="anti")
+    unknown = unknown.join(controlled.followed(evidence), on="flow", how="anti")
     missing = unknown.join(evidence.udp_kernel, on="flow", how="anti")
     logs = listed([log for name, log in LOGGED.items() if name in missing["transport"]])
     found = []
@@ -236,8 +237,9 @@ def _why(capture: Capture, known: pl.DataFrame) -> str:
     more = (
         "" if followed else f" A second capture, at the other end, would show {lost}path changes."
     )
-    # Its own log shows each reduction.
-    read = read.join(logged.windows(capture), on="flow", how="anti")
+    # Its own log shows each reduction, or the replay of its controller does.
+    for shown in (logged.windows(capture), controlled.followed(capture)):
+        read = read.join(shown, on="flow", how="anti")
     if unread.is_empty() and read.is_empty():
         return more.strip()
     if unread.is_empty():

@@ -36,6 +36,30 @@ def test_a_scalable_response_follows_alpha(law: str | None, verdict: str) -> Non
     assert response.scalable(sender("L4S202", laws=laws(law)))[0] == "fail"
 
 
+def test_over_udp_the_replay_or_what_marks_asked_for_shows_it() -> None:
+    flows = frame("flows", transport="udp-prague")
+    trips = {
+        "round": list(range(40)),
+        "round_trips": 1,
+        "window_packets": [20 - trip % 2 for trip in range(40)],
+        "inflight_max_packets": [20 - trip % 2 for trip in range(40)],
+        "reductions": [1 + trip // 2 for trip in range(40)],
+        "empty_reductions": 0,
+    }
+    follows = frame("udp_round_trips", **trips)
+    assert response.scalable(sender(flows=flows, udp_round_trips=follows)) == (
+        "pass",
+        "The data in flight is the window of UDP Prague's controller, replayed from the feedback, "
+        "in 100 % of 40 round trips with 19 reductions.",
+    )
+    assert response.scalable(sender("L4S202", flows=flows, udp_round_trips=follows))[0] == "fail"
+    assert response.scalable(sender(flows=flows))[0] == "not shown"
+    for after, verdict in ((4e6, "pass"), (6e6, "not shown")):
+        pressed = frame("pressed", before_bps=1e7, after_bps=after)
+        answer, fact = response.scalable(sender(flows=flows, pressed=pressed))
+        assert (answer, fact[:34]) == (verdict, "Marks asked for half of the rate: ")
+
+
 def losses(count: int, fraction: float, **columns: Any) -> pl.DataFrame:
     times = [i * 100 * MS for i in range(count)]
     plain = {"ts_ns": times, "cause": "loss", "cwnd_before": 40.0, "fraction": fraction}
