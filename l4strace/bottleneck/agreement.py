@@ -11,14 +11,11 @@ from typing import NamedTuple
 from l4strace.bottleneck.evidence import Direction
 from l4strace.bottleneck.kinds import ALONE, PARTLY, SEEN_BY_OTHERS
 from l4strace.bottleneck.verdict import Verdict, unknown
-from l4strace.schema.words import CLASSIC_OR_PER_FLOW
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW, NEVER_MARK
 from l4strace.wording.quantities import at_delay, marking_delay
 
 Key = tuple[int, int, bool]
 """Source, flow, forward."""
-
-UNMARKABLE = ("unmarked", "dropping", "fifo")
-"""What a queue is to packets without ECN, whatever it is to others."""
 
 WHICH = ("classic", "per-flow")
 """Kinds of which `CLASSIC_OR_PER_FLOW` is one: no contradiction."""
@@ -46,7 +43,7 @@ class Judged(NamedTuple):
 
     @property
     def unmarkable(self) -> bool:
-        return self.direction.marked_as == "not_ect" and self.kind in UNMARKABLE
+        return self.direction.marked_as == "not_ect" and self.kind in NEVER_MARK
 
     @property
     def marked(self) -> bool:
@@ -122,7 +119,7 @@ def _refuted(mates: list[Judged]) -> list[Judged]:
         return mates
     why = unknown("other traffic of the path is marked, this flow is not")
     return [
-        row._replace(verdict=why) if row.kind in UNMARKABLE and not row.unmarkable else row
+        row._replace(verdict=why) if row.kind in NEVER_MARK and not row.unmarkable else row
         for row in mates
     ]
 
@@ -149,7 +146,7 @@ def _following(row: Judged, surest: Judged) -> Judged:
     """``row`` takes the kind of the surest flow where its own evidence is weaker or contradicts."""
     if _stays(row, surest):
         return row
-    own = row.kind != "unknown" and (row.kind not in UNMARKABLE or row.direction.marks)
+    own = row.kind != "unknown" and (row.kind not in NEVER_MARK or row.direction.marks)
     if own and surest.sure < SEEN_BY_OTHERS and row.sure >= surest.sure:
         return row._replace(verdict=_CONTRADICT)
     return _taking(row, surest)

@@ -37,19 +37,13 @@ from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.l4s401_bottleneck import NO_DATA
 from l4strace.rules.support import clocks, datagrams, subjects
+from l4strace.schema.words import NEVER_MARK
 from l4strace.wording.measures import OF_ROUNDS
 from l4strace.wording.quantities import at_delay, count, milliseconds
 
 MEDIUM = 0.7
 """Confidence of a kind from which the finding has medium confidence, on the scale of
 bottleneck/kinds: losses of the flow itself."""
-
-WHAT = {
-    "fifo": "The buffer fills up and does not mark",
-    "dropping": "An AQM drops instead of marking",
-    "unmarked": "The queue does not mark",
-}
-UNMARKED = tuple(WHAT)
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -58,7 +52,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if judged.is_empty():
         return datagrams.lacking(datagrams.flows(evidence), NO_DATA)
     # A queue in front of what erases the codepoints may well mark.
-    silent = pl.col("kind").is_in(UNMARKED) & ~pl.col("erased").fill_null(False)
+    silent = pl.col("kind").is_in(NEVER_MARK) & ~pl.col("erased").fill_null(False)
     unmarked = judged.filter(silent).join(
         subjects.scalable(evidence).with_columns(l4s=pl.lit(True)), on=subjects.KEY, how="left"
     )
@@ -71,7 +65,7 @@ def _finding(row: Row) -> Finding:
     return Finding(
         Severity.WARNING if row["l4s"] and row["losses"] else Severity.INFO,
         _confidence(row["confidence"]),
-        f"{WHAT[row['kind']]}: no packet is CE at a median queue delay of {queue}, "
+        f"{NEVER_MARK[row['kind']]}: no packet is CE at a median queue delay of {queue}, "
         f"with {lost}{_where(row)}.",
         "Put an L4S AQM at the bottleneck, or shape so that the queue builds up where the AQM is.",
         **direction_of(row),

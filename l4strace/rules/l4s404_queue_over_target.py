@@ -38,7 +38,7 @@ from l4strace.derive import neighbors, one_way
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, subjects
-from l4strace.schema.words import CLASSIC_OR_PER_FLOW
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW, NEVER_MARK
 from l4strace.wording.measures import OF_PACKETS, OF_ROUNDS, ONE_WAY
 from l4strace.wording.quantities import listed, milliseconds
 
@@ -50,7 +50,6 @@ TARGET_US = {
 }
 """Targets of DualPI2 (sch_dualpi2.c: step_thresh, target) and PIE (RFC 8033); CoDel's is lower."""
 
-UNMARKED = ("fifo", "dropping", "unmarked")
 UNMARKED_US = 100_000.0
 """A FIFO has no target: by eye, below the 150 ms from mouth to ear of ITU-T G.114."""
 
@@ -89,7 +88,7 @@ def _queue(row: Row, ect1: bool) -> object:
     """What the flows of one queue have in common; those of a queue per flow have nothing."""
     if row["path"] is None or row["kind"] in ("per-flow", CLASSIC_OR_PER_FLOW):
         return _key(row)
-    kind = "unmarked" if row["kind"] in UNMARKED else row["kind"]
+    kind = "unmarked" if row["kind"] in NEVER_MARK else row["kind"]
     return row["source"], row["path"], kind, kind == "l4s" and ect1
 
 
@@ -99,7 +98,7 @@ def _key(row: Row) -> tuple[int, int, bool]:
 
 def _allowed(row: Row, ect1: bool) -> float:
     """Queue delay up to which the queue is as it should be, in us."""
-    if row["kind"] in UNMARKED:
+    if row["kind"] in NEVER_MARK:
         return UNMARKED_US
     target = TIMES_TARGET * _target(row["kind"], ect1)
     # Jitter raises every RTT: that much is not queue.
@@ -146,7 +145,7 @@ def _finding(row: Row, *others: Row) -> Finding:
         f"The queue {'does not drain' if stands else 'is long'}: the median queue delay is "
         f"{milliseconds(median)} (threshold {milliseconds(allowed)}){_shared(row, others)}.",
         "Put an AQM at the bottleneck, or shorten its buffer."
-        if row["kind"] in UNMARKED
+        if row["kind"] in NEVER_MARK
         else "Check the AQM's target, a second queue in front of it, and flows that ignore marks.",
         **direction_of(row),
         headline=STANDS if stands else FAR_ABOVE,

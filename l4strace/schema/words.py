@@ -53,6 +53,13 @@ BOTTLENECKS = {
 }
 """`bottlenecks.kind` -> label."""
 
+NEVER_MARK = {
+    "fifo": "The buffer fills up and does not mark",
+    "dropping": "An AQM drops instead of marking",
+    "unmarked": "The queue does not mark",
+}
+"""Those of queues that never mark -> the clause that says so."""
+
 EVENTS = (
     *("ack", "alpha", "detect", "cwr", "fallback", "loss", "init", "release"),
     *("probe", "poll", "state", "retransmit"),
