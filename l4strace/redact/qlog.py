@@ -22,8 +22,11 @@ NUMBERS = vocabulary("""
     cwnd congestion_window current_cwnd ssthresh bytes_in_flight packets_in_flight smoothed_rtt
     min_rtt latest_rtt rtt_variance pacing_rate weight l4s_weight new_ect1 new_ce byte_length
     data_len length payload_length packet_size packet_number count lost_packets ect0 ect1 ce
+    ect_0 ect_1 ecn_ect0 ecn_ect1 ecn_ce
     ack_delay port port_v4 port_v6 src_port dst_port time relative_time delta_time
 """)
+COUNTED = ("ect0", "ect1", "ce", "ect_0", "ect_1", "ecn_ect0", "ecn_ect1", "ecn_ce")
+"""Counts of an ACK frame, as drafts and mvfst name them."""
 ADDRESSES = vocabulary("ip ip_v4 ip_v6 src_ip dst_ip")
 CONNECTION_IDS = vocabulary("dcid scid odcid group_id")
 OBJECTS = vocabulary("""
@@ -222,7 +225,7 @@ class _Copy:
 
     def _ack(self, frame: Json) -> Json:
         ranges = frame.get("acked_ranges")
-        copy = self._plain(frame, ("frame_type", "ect0", "ect1", "ce"))
+        copy = self._plain(frame, ("frame_type", *COUNTED))
         if isinstance(ranges, list):
             copy["acked_ranges"] = [
                 [untrusted.whole(end) for end in one[:2]] for one in ranges if isinstance(one, list)

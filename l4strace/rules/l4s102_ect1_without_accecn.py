@@ -17,8 +17,9 @@ Evidence
 --------
 `flows.mode`, `handshake`, `vantage` and `transport`; `directions.data_ect1` and `data_packets`;
 over UDP `directions.ect1`, `without_ect_since_ns`, `reported_packets`, `reported_ect1`,
-`reported_ect0` and `ce_fed_back_best`; `kernel.delivered`, `delivered_ect1`, `delivered_ect0` and
-`delivered_ce` of a qlog (`sources.kind`); `paths.ect1_to_ect1` and `ect1_to_not_ect`.
+`reported_ect0` and `ce_fed_back_best`; of a qlog (`sources.kind`) `kernel.delivered`,
+`delivered_ect1`, `delivered_ect0`, `delivered_ce` and `alpha`; `paths.ect1_to_ect1` and
+`ect1_to_not_ect`.
 
 When it is wrong
 ----------------
@@ -172,7 +173,8 @@ def _logged(evidence: Evidence) -> pl.DataFrame:
     qlogs = evidence.sources.filter(kind="qlog").select("source")
     rows = sender_logs.summary(evidence).join(qlogs, on="source")
     counts = (pl.col(f"delivered_{name}").fill_null(0) for name in ("ect1", "ect0", "ce"))
-    none = pl.sum_horizontal(counts) == 0
+    # A sender that states alpha has counts, although its log may leave them out.
+    none = (pl.sum_horizontal(counts) == 0) & pl.col("alpha").is_null()
     return rows.select(*DIRECTION, uncounted=pl.when(none).then("delivered")).unique(DIRECTION)
 
 

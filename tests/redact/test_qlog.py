@@ -119,6 +119,15 @@ def test_what_picoquic_says_of_prague_stays() -> None:
     assert pl.Series([copy]).str.count_matches("Prague").item() == 1
 
 
+def test_the_counts_of_mvfst_stay(tmp_path: Path) -> None:
+    ack = {"frame_type": "ack_ecn", "acked_ranges": [[3, 9]], "ecn_ect0": 0, "ecn_ect1": 4}
+    event = {"time": 1, "name": "quic:packet_received", "data": {"frames": [ack | {"ecn_ce": 3}]}}
+    (tmp_path / "b.qlog").write_text(copied(f'{{"qlog_version":"0.4"}}\n{json.dumps(event)}\n'))
+    samples = open_log.read(str(tmp_path / "b.qlog")).samples
+    counts = ("delivered", "delivered_ect1", "delivered_ect0", "delivered_ce")
+    assert samples.select(counts).rows() == [(7, 4, 0, 3)]
+
+
 @pytest.mark.parametrize(
     "text", ["", "{", "\x1e", "[" * 5000, '{"traces":[{"events":[', "\x00" * 99]
 )

@@ -112,10 +112,19 @@ def test_fires_over_udp_where_feedback_counts_nothing():
         reported("udp"),
         logged(delivered_ect1=[None, 5]),
         logged(delivered_ce=[None, 5]),
+        logged(alpha=[0.5, None]),
     ],
     ids=[
         *("ECT(1) counted", "CE counted", "ECT(0) counted", "acks of UDP Prague", "few reported"),
-        *("given up", "ECT(0)", "few sent", "plain UDP", "ECT(1) logged", "CE logged"),
+        *(
+            "given up",
+            "ECT(0)",
+            "few sent",
+            "plain UDP",
+            "ECT(1) logged",
+            "CE logged",
+            "alpha logged",
+        ),
     ],
 )
 def test_silent_over_udp_where_something_is_counted_or_little_is_known(scene: Evidence):

@@ -7,6 +7,10 @@ use super::event::Event;
 use super::header::Trace;
 use super::value::{nanoseconds, number, of, text, whole, whole_of};
 
+/// Counts of an ACK frame, as drafts and mvfst name them.
+const COUNTED: [&[&str]; 3] =
+    [&["ect0", "ect_0", "ecn_ect0"], &["ect1", "ect_1", "ecn_ect1"], &["ce", "ecn_ce"]];
+
 /// Largest datagram: a longer one is a batch.
 const MAX_DATAGRAM: u64 = 65_535;
 /// What picoquic calls 1.0 in its messages about Prague.
@@ -246,8 +250,7 @@ impl Connection {
                     space.acked.add(*from, *to);
                 }
             }
-            let counts =
-                [["ect0", "ect_0"], ["ect1", "ect_1"], ["ce", "ecn_ce"]].map(|names| whole(frame, &names));
+            let counts = COUNTED.map(|names| whole(frame, names));
             if counts.iter().any(Option::is_some) {
                 let (now, before) =
                     (counts.map(|count| count.unwrap_or(0)), space.counts.unwrap_or_default());

@@ -88,6 +88,28 @@ fn drafts_name_the_same_things_in_several_ways() {
 }
 
 #[test]
+fn mvfst_counts_and_weighs_marks_by_names_of_its_own() {
+    let text = r#"{"description":"x","file_schema":"urn:ietf:params:qlog:file:contained","title":"mvfst qlog","traces":[
+{"vantage_point":{"type":"server"},"common_fields":{"reference_time":{"clock_type":"monotonic","epoch":"unknown"}},
+"events":[
+{"time":5.25,"name":"quic:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":3},"frames":[
+{"acked_ranges":[[3,9]],"frame_type":"ack_ecn","ecn_ect0":0,"ecn_ect1":4,"ecn_ce":3,"ack_delay":25}],
+"raw":{"length":40}}},
+{"time":5.5,"name":"mvfst:l4s_weight_update","data":{"weight":0.9375,"new_ect1":4,"new_ce":3}},
+{"time":6,"name":"quic:recovery_metrics_updated","data":{"latest_rtt":10.5,"min_rtt":10,"smoothed_rtt":11,
+"congestion_window":28800,"bytes_in_flight":14400,"pacing_rate":2400000}},
+{"time":7,"name":"quic:packet_lost","data":{"lost_packets":2}}]}]}"#;
+    let mut qlog = read(text);
+    let samples = qlog.take();
+    assert_eq!(samples.iter().map(|s| s.event).collect::<Vec<_>>(), ["poll", "alpha", "poll"]);
+    let last = &samples[2];
+    assert_eq!((last.delivered, last.ect0, last.ect1, last.ce), (Some(7), Some(0), Some(4), Some(3)));
+    assert_eq!((samples[1].time_ns, samples[1].alpha), (5_500_000, Some(0.9375)));
+    assert_eq!((last.latest_rtt_us, last.cwnd_bytes), (Some(10_500.0), Some(28_800)));
+    assert!(qlog.counts().whole);
+}
+
+#[test]
 fn odd_values_become_nothing() {
     let text = r#"{"qlog_version":1,"traces":[{"event_fields":["time",7],"events":[1,[],{"time":1e300,"name":"x"},
 {"time":"1","name":"metrics_updated","data":{"cwnd":-1,"smoothed_rtt":"nan","min_rtt":1e999}},
