@@ -5,7 +5,8 @@ What it checks
 The share of the time, after the path was first full (or, where it never was, after ten round trips,
 in which slow start fills a path), in which all its flows together delivered less than 60 % of its
 capacity, with an empty queue, while neither applications nor receive windows
-limited them. Capacity and share are those of one phase of the path.
+limited them. An application limits, too, where nothing is in flight, or where a flow is over within
+ten round trips. Capacity and share are those of one phase of the path.
 
 Why it matters
 --------------

@@ -72,6 +72,26 @@ def test_a_window_that_flights_exceed_does_not_hold_back() -> None:
         assert set(found["held_back"]) == {held}
 
 
+def test_a_path_without_data_in_flight_is_held_back() -> None:
+    """Pages of 7 kB that were loaded one by one left a path "not full" (run s52711-053)."""
+    starts = list(range(0, 8_000 * MS, 40 * MS))
+    times = {"start_ns": starts, "end_ns": [start + 10 * MS for start in starts]}
+    for made, held in ((rounds(200), 0.0), (rounds(200, **times), 0.75)):
+        found = capacity.slots(
+            capture(flows=FLOWS.head(1), directions=DIRECTIONS.head(1), rounds=made)
+        )
+        assert found["held_back"].mean() == pytest.approx(held, abs=0.02)
+
+
+def test_a_flow_that_is_over_before_slow_start_fills_a_path_is_held_back() -> None:
+    """Pages of 430 kB, each over a connection of its own, did so, too (run s52711-268)."""
+    for count, held in ((10, 1.0), (11, 0.0)):
+        found = capacity.slots(
+            capture(flows=FLOWS.head(1), directions=DIRECTIONS.head(1), rounds=rounds(count))
+        )
+        assert set(found["held_back"]) == {held}
+
+
 def test_an_ack_that_closes_a_hole_shows_no_rate() -> None:
     """It was taken for 1.8 Gbit/s of an 85 Mbit/s link."""
     repaired = rounds(

@@ -9,6 +9,7 @@ mod capacity;
 mod changes;
 pub mod coexistence;
 mod column;
+mod counting;
 pub mod cuts;
 pub mod delays;
 pub mod detector;

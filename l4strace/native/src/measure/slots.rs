@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::beside::Bytes;
+use super::counting::{brief, counting, Directed};
 use super::numbers::{least, median, most, Sum};
 use super::rounds::{Direction, Limit, Rounds};
 use super::{slot_width, MIN_ACKED_PACKETS};
@@ -75,7 +76,8 @@ pub struct Slot {
     pub peak_us: Option<f64>,
     /// Smallest RTT of the path.
     pub base_us: Option<f64>,
-    /// Share of the time in which applications or receivers limited the flows.
+    /// Share of the time in which applications or receivers limited the flows: nothing was in flight, too, or
+    /// a flow ends before slow start fills a path.
     pub held_back: f64,
     /// What all flows delivered while a round lasted whose packets all waited and were mostly marked; of
     /// several the one whose fastest packet waited longest.
@@ -112,53 +114,6 @@ pub fn slots(rounds: &Rounds<'_>, directions: &[Direction], beside: &BTreeMap<u3
         }
     }
     found
-}
-
-/// Rounds of one direction that last, by `round`.
-struct Directed {
-    of: usize,
-    rows: Vec<usize>,
-    /// Packets.
-    acked: u64,
-    begin_ns: i64,
-    end_ns: i64,
-    /// Smallest RTT.
-    least_us: Option<f64>,
-}
-
-/// Both directions of flows inside one network are one path: the larger one counts.
-fn counting(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Directed> {
-    let mut acked: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
-    let mut found = Vec::new();
-    for (of, direction) in directions.iter().enumerate().filter(|(_, d)| !d.rows.is_empty()) {
-        let (directed, all) = lasting(rounds, of, direction);
-        acked.entry(direction.at).or_default()[usize::from(direction.near)] += all;
-        found.push(directed);
-    }
-    found.retain(|directed| {
-        let Direction { at, near, .. } = directions[directed.of];
-        2 * acked[&at][usize::from(near)] > acked[&at].iter().sum()
-    });
-    found
-}
-
-/// With the packets of all of its rounds.
-fn lasting(rounds: &Rounds<'_>, of: usize, direction: &Direction) -> (Directed, u64) {
-    let rows = Vec::with_capacity(direction.rows.len());
-    let mut found = Directed { of, rows, acked: 0, begin_ns: i64::MAX, end_ns: i64::MIN, least_us: None };
-    let mut all = 0;
-    for row in direction.rows.clone() {
-        let (start_ns, end_ns) = (rounds.start_ns.or_zero(row), rounds.end_ns.or_zero(row));
-        let acked = u64::from(rounds.acked_packets.or_zero(row));
-        all += acked;
-        if end_ns > start_ns {
-            found.rows.push(row);
-            found.acked += acked;
-            (found.begin_ns, found.end_ns) = (found.begin_ns.min(start_ns), found.end_ns.max(end_ns));
-            found.least_us = least(found.least_us, rounds.rtt_min_us.get(row));
-        }
-    }
-    (found, all)
 }
 
 /// What a round adds to the slots that it touches.
@@ -214,8 +169,10 @@ impl Path<'_> {
             let mut of_flow = Vec::new();
             for Directed { of, rows, least_us, .. } in same {
                 let base = least_us.filter(|_| self.directions[*of].near);
+                let brief = brief(rounds, rows);
                 for (i, row) in rows.iter().enumerate() {
-                    let seen = self.seen(*row, i.checked_sub(1).map(|before| rows[before]), base);
+                    let mut seen = self.seen(*row, i.checked_sub(1).map(|before| rows[before]), base);
+                    seen.held |= brief;
                     let touched = touched(seen.start_ns, seen.end_ns, width);
                     // A round that one or two slots hold.
                     if touched.end() - touched.start() <= 1 {
@@ -242,7 +199,10 @@ impl Path<'_> {
             slot.delivered_bps = sums.bytes.total * 8e9 / width as f64;
             (slot.marks, slot.acked, slot.lost) = (sums.marks.total, sums.acked.total, sums.lost.total);
             slot.base_us = smallest.filter(|_| near);
-            slot.held_back = sums.held.total / sums.weight.total;
+            let life_ns = slot.end_ns.min(end_ns) - slot.start_ns.max(start_ns);
+            // Nothing in flight: at least so long, where several flows send at once.
+            let idle = (life_ns as f64 - sums.weight.total).max(0.0);
+            slot.held_back = (sums.held.total + idle) / (sums.weight.total + idle);
         }
         if let Some(beside) = self.beside {
             beside.join(&mut slots, &full, near);

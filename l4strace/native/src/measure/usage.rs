@@ -15,8 +15,8 @@ pub const FULL: f64 = 0.8;
 const LOW: f64 = 0.6;
 
 /// Round trips in which slow start reaches 10,000 packets (RFC 6928). Flows that never fill their path are
-/// judged from then on, against the most that they reach.
-const SLOW_START_ROUNDS: f64 = 10.0;
+/// judged from then on, against the most that they reach; those that are over by then are not.
+pub const SLOW_START_ROUNDS: f64 = 10.0;
 
 /// As in the table `phases`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
