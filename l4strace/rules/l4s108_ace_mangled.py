@@ -15,8 +15,8 @@ stops using ECT (RFC 9768 section 3.2.2.4).
 Evidence
 --------
 `directions.ace_first` and `ace_distinct` of the feedback's direction; `ceb_bytes` over
-`max_payload`, `ce` and `ce_fed_back_hi` of the data's direction; `flows.mode`; `paths.ace_changed`
-out of `matched`, against `lost`.
+`max_payload`, `ce` and `ce_fed_back_hi` of the data's direction; `flows.mode` and `vantage`;
+`paths.ace_changed` out of `matched`, against `lost`.
 
 When it is wrong
 ----------------
@@ -24,8 +24,8 @@ Marks in multiples of eight between two packets leave ACE unchanged, as where re
 one ACK of sixteen packets that are all marked. So a frozen counter is reported only where more
 packets were marked than the acknowledgements leave room for. The counter starts at 5 and is 0 after
 three marks: a single packet with ACE 000 is not a fault, and this rule does not judge the first
-packet alone. Changed packets that are no more than the lost ones may be retransmissions, and are
-not reported.
+packet alone. Marks that a capture before the receiver shows may be erased behind it. Changed
+packets that are no more than the lost ones may be retransmissions, and are not reported.
 
 What to do
 ----------
@@ -42,6 +42,7 @@ import polars as pl
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import paths, subjects
+from l4strace.schema.vantage import receiver
 from l4strace.wording.quantities import count
 
 ENOUGH_PACKETS = 10
@@ -54,6 +55,12 @@ ACTION = (
     "Look for a middlebox that clears reserved TCP bits, an offload that repeats them, or a fault "
     "of the receiver's stack."
 )
+
+CAPTURE = (
+    "Capture at the receiver. If the packets arrive there as CE, look for a node that normalizes "
+    "TCP flags; else for one that rewrites the TOS byte."
+)
+UNHEARD = "Marks are not fed back"
 
 READ = ("forward", "packets", "ace_first", "first_frame")
 """Columns of `directions` that the finding of one capture needs."""
@@ -90,13 +97,22 @@ def _one_sided(evidence: Evidence) -> list[Finding]:
     single = single.join(accecn, on=keys, how="semi")
     if single.is_empty():
         return []
-    marks = pl.max_horizontal(
-        pl.col("ce"), (pl.col("ceb_bytes") / pl.col("max_payload").clip(1)).cast(pl.UInt64)
-    )
+    arrived = (pl.col("ceb_bytes") / pl.col("max_payload").clip(1)).cast(pl.UInt64)
+    marks = pl.max_horizontal("ce", arrived)
     room = pl.col("ce_fed_back_hi").fill_null(0)
-    shown = marks.fill_null(0) >= room + ENOUGH_MARKS
-    marked = evidence.directions.filter(shown).select(
-        *keys, ~pl.col("forward"), marks=marks, room=room
+    enough = room + ENOUGH_MARKS
+    places = evidence.flows.select("source", "flow", "vantage")
+    marked = (
+        evidence.directions.filter(marks.fill_null(0) >= enough)
+        .join(places, on=keys, how="left")
+        .select(
+            *keys,
+            ~pl.col("forward"),
+            marks=marks,
+            room=room,
+            # A capture elsewhere does not show what happens to marks behind it.
+            arrive=(arrived >= enough).fill_null(False) | (pl.col("vantage") == receiver()),
+        )
     )
     rows = (
         single.join(marked, on=[*keys, "forward"], how="left", maintain_order="left")
@@ -118,12 +134,25 @@ def _zeroed(row: Row) -> Finding:
 
 
 def _frozen(row: Row) -> Finding:
-    return _finding(
-        row,
-        f"The ACE counter stays at {row['ace_first'] or 0:03b} although about {row['marks']:,} "
-        "packets of the other direction were marked: the path or the receiver freezes it.",
-        "first_frame",
-        Measure("marks", row["marks"], "packet", f"at most {row['room']:,}"),
+    stays = f"The ACE counter stays at {row['ace_first'] or 0:03b} although about"
+    of = f"{row['marks']:,} packets of the other direction"
+    marks = Measure("marks", row["marks"], "packet", f"at most {row['room']:,}")
+    if row["arrive"]:
+        says = f"{stays} {of} were marked: the path or the receiver freezes it."
+        return _finding(row, says, "first_frame", marks)
+    says = (
+        f"{stays} {of} are CE in this capture: a node behind it erases ECN, or the path or the "
+        "receiver freezes the counter."
+    )
+    return Finding(
+        Severity.ERROR,
+        Confidence.MEDIUM,
+        says,
+        CAPTURE,
+        **direction_of(row),
+        frames=(row["first_frame"],),
+        measures=(marks,),
+        headline=UNHEARD,
     )
 
 
@@ -139,4 +168,4 @@ def _finding(row: Row, message: str, frame: str, measure: Measure) -> Finding:
     )
 
 
-RULE = Rule.of(__name__, __doc__, check, "The ACE counter is mangled")
+RULE = Rule.of(__name__, __doc__, check, "The ACE counter is mangled", UNHEARD)

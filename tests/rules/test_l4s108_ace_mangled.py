@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from l4strace.model import Severity
+from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s108_ace_mangled import check
 from tests.support.frames import evidence, frame, stack
 
@@ -21,6 +21,17 @@ def test_fires_on_a_zeroed_counter():
 def test_fires_on_a_counter_that_never_moves():
     (found,) = check(evidence(flows=frame("flows"), directions=rows(ace_first=5, ace_distinct=1)))
     assert (found.measures[0].name, found.forward) == ("marks", False)
+
+
+def test_marks_that_pass_a_capture_may_be_erased_behind_it():
+    """Simulated run s6436-015: ECN bleached behind the router whose egress was captured."""
+    data = frame("directions", ce=300, ce_fed_back_hi=0)
+    still = frame("directions", forward=False, ace_first=5, ace_distinct=1)
+    for vantage, freezes in (("client", False), ("middle", False), ("server", True)):
+        flows = frame("flows", vantage=vantage)
+        (found,) = check(evidence(flows=flows, directions=stack(data, still)))
+        assert ("a node behind it erases ECN, or" in found.message) is not freezes
+        assert (found.confidence is Confidence.HIGH) is freezes
 
 
 def test_fires_on_bits_changed_between_two_captures():
