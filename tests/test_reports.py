@@ -54,7 +54,7 @@ def test_the_same_packets_at_the_receiver_alone_accuse_nobody() -> None:
 def test_ce_at_the_sender_accuses_no_hop() -> None:
     found = worst("ce-at-the-sender")
     assert set(found) == {"L4S403"}
-    assert "no hop has marked them" in found["L4S403"].message
+    assert "no hop behind this capture has marked them" in found["L4S403"].message
 
 
 SHARES = {"reports/gso-ce-share.pcap.xz": (1_078, 9_337), "dctcp/dctcp.pcapng.xz": (649, 12_233)}

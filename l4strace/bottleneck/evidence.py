@@ -163,6 +163,10 @@ class Direction(NamedTuple):
     """How far the groups lie off one rate, in parts of what passed between two."""
     path_marks: float = 0.0
     """Marks of the whole path, start included."""
+    path_marked_before: float = 0.0
+    """Packets of the whole path that were CE when this capture saw them."""
+    path_reported: float = 0.0
+    """Marks of the whole path that feedback reports; with classic feedback, answers to them."""
     path_losses: float = 0.0
     """Retransmissions of the whole path, start included."""
     seen_marks: float = 0.0

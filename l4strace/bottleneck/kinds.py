@@ -46,6 +46,7 @@ UNKNOWN = ("unknown", NO_VERDICT)
 ROWS = (
     # What this capture cannot show.
     Row(*UNKNOWN, (sent.feedback_mangled,), "{feedback_mangled}"),
+    Row(*UNKNOWN, (sent.marked_before,), "{marked_before}"),
 
     # Marks, and what the flows beside show of the queue: turns, thresholds, waits.
     Row("per-flow", SEEN_BY_OTHERS, (marks.enough, others.in_turn), "{in_turn}",
@@ -119,7 +120,7 @@ ROWS = (
 
     # A policer asks no codepoint, and leaves no queue.
     Row("policed", OWN_MARKS, (losses.some, losses.without_queue, losses.in_groups, losses.one_rate,
-        losses.no_room), "{some} {without_queue}; {one_rate}", unless=(marks.some,)),
+        losses.no_room), "{some} {without_queue}; {one_rate}", unless=(marks.some, losses.before)),
 
     # None of its own: the path erases them, or others get them.
     Row("unmarked", OWN_MARKS, (sent.erased, losses.some, losses.with_queue),

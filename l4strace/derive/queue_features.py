@@ -9,7 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import marked, neighbors, noise, numbers, one_way, phases, queue_delay
+from l4strace.derive import behind, marked, neighbors, noise, numbers, one_way, phases, queue_delay
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import DIRECTION, KEY, PATH
@@ -49,6 +49,7 @@ def features(capture: Capture, stretches: pl.DataFrame | None = None) -> pl.Data
         )
         .drop("path", "ect0_between", "ect0_between_ratio", "ect0_echoed_ratio")
         .join(_carried(capture), on=KEY, how="left", maintain_order="left")
+        .join(behind.counts(capture).lazy(), on=KEY, how="left", maintain_order="left")
         .join(one_way.delays(capture).lazy(), on=KEY, how="left", maintain_order="left")
         .join(noise.table(capture).lazy().drop("rounds"), on=KEY, how="left", maintain_order="left")
         .sort(KEY)

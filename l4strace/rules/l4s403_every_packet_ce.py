@@ -11,7 +11,7 @@ Why it matters
 A hop that sets CE on every packet carries no information about congestion: the sender falls to its
 minimum window and stays there. Whole networks have done it. Packets that are CE in the capture at
 their sender have met no hop: the sender sets the field, in a TOS value, by a local rule or by its
-own qdisc, behind which a capture lies.
+own qdisc, behind which a capture lies. The egress of a router near the sender looks alike.
 
 Evidence
 --------
@@ -153,8 +153,8 @@ def _at_the_sender(row: Row) -> Finding:
         row,
         Severity.WARNING,
         Confidence.HIGH,
-        f"{_share(row)} when they leave the sender: no hop has marked them, the sender itself sets "
-        "CE, or its own queue does.",
+        f"{_share(row)} near the sender: no hop behind this capture has marked them; the sender "
+        "itself sets CE, its own queue does, or a hop before this capture.",
         "Look at the sender for a TOS or traffic class that sets both ECN bits (socket options, "
         "nftables, iptables), and for marks of its qdisc (tc -s qdisc).",
     )

@@ -79,7 +79,7 @@ def test_fires_and_names_the_slow_link_that_no_sender_can_avoid() -> None:
 def test_fires_and_blames_no_hop_for_packets_that_leave_their_sender_as_ce() -> None:
     left = frame("directions", data_ce=1000)
     (found,) = check(evidence(flows=frame("flows", vantage="client"), directions=left))
-    assert "no hop has marked them" in found.message
+    assert "no hop behind this capture has marked them" in found.message
     assert "hop" not in found.action
     fed_back = frame("directions", data_ce=0, ce_fed_back_best=1000)
     (found,) = check(evidence(flows=frame("flows", vantage="client"), directions=fed_back))
@@ -90,7 +90,7 @@ def test_fires_at_both_ends_and_believes_the_capture_at_the_sender() -> None:
     flows = frame("flows", source=[0, 1], vantage=["server", "client"])
     seen = frame("directions", source=[0, 1], data_ce=[1000, 990])
     (found,) = check(evidence(flows=flows, directions=seen))
-    assert "no hop has marked them" in found.message
+    assert "no hop behind this capture has marked them" in found.message
 
 
 def test_fires_on_a_hop_that_marks_all_beside_the_queue_of_another_flow() -> None:

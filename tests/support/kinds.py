@@ -6,6 +6,7 @@ from l4strace.bottleneck.evidence import Direction, Neighbors
 
 SHOWN = (
     Direction(cleared=True, classic_feedback=True),
+    Direction(path_marked_before=585),
     Direction(marks=279, classic=Neighbors(waiting=18, uneven=0.07, unlike=0.6)),
     Direction(
         mark_limit_us=3_000.0,

@@ -5,6 +5,7 @@ from math import isnan
 from l4strace.bottleneck.evidence import Direction
 from l4strace.bottleneck.sign import Shown, above, at_least, at_most, below, is_so, sign
 from l4strace.core import _native
+from l4strace.derive.behind import MOSTLY
 from l4strace.derive.neighbors import FRAME_BYTES
 from l4strace.wording.quantities import quantity
 
@@ -20,10 +21,6 @@ average at 15 ms (RFC 8033), the longest target in use. Slow start passes every 
 
 MIN_LOST_ROUNDS = 3
 """Rounds with losses from which their delays are compared. By eye."""
-
-MOSTLY_BEFORE = 0.5
-"""Packets lost before the capture as part of those retransmitted, from which the queue that dropped
-is not the one that delays show: most."""
 
 MOST_AT_ONCE = 10
 """Packets lost per round with losses up to which they may be lost at random: a buffer that
@@ -115,7 +112,7 @@ def some(d: Direction) -> Shown:
 )
 def before(d: Direction) -> Shown:
     """Behind a queue, as at the egress of a router or a host, their first copy never passes."""
-    return at_least(d.lost_before, 1) & is_so(d.lost_before >= MOSTLY_BEFORE * d.losses)
+    return at_least(d.lost_before, 1) & is_so(d.lost_before >= MOSTLY * d.losses)
 
 
 @sign("no packet is lost")

@@ -4,6 +4,7 @@ from math import isnan
 
 from l4strace.bottleneck.evidence import Direction
 from l4strace.bottleneck.sign import Shown, at_least, is_so, sign
+from l4strace.derive.behind import MOSTLY
 from l4strace.derive.noise import REORDERED
 
 MOSTLY_LOST = 0.5
@@ -30,6 +31,18 @@ def not_ect(d: Direction) -> Shown:
 def feedback_mangled(d: Direction) -> Shown:
     """What zeroes ACE, zeroes ECE: they are bits of one field (RFC 9768 section 3.1.1)."""
     return is_so(d.deaf or (d.cleared and d.classic_feedback and d.marks == 0))
+
+
+@sign(
+    "most marks are set before the capture",
+    "packet",
+    "any",
+    "at least {value} of the path marked before the capture point, whose queue is not seen here",
+)
+def marked_before(d: Direction) -> Shown:
+    """Behind a queue, as at the egress of a router or a host, packets come with their marks."""
+    most = d.path_marked_before >= MOSTLY * d.path_reported
+    return at_least(d.path_marked_before, 1) & is_so(most)
 
 
 @sign("the path erases ECN codepoints, so no queue behind it could mark")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace.derive import behind
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, over_udp
 from l4strace.prague.constants import (
@@ -19,6 +20,7 @@ from l4strace.prague.constants import (
     SCALABLE_THRESHOLD,
 )
 from l4strace.schema import TABLES
+from l4strace.schema.keys import KEY
 
 HALF = 0.5
 """First CE of a P4 or P7 kernel (prague_update_cwnd), loss (prague_enter_loss), and Reno."""
@@ -105,10 +107,13 @@ def _with_round(cuts: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
 def _from_packets(capture: Capture) -> pl.DataFrame:
     """Cuts at rounds with marks, ECE or retransmissions, measured by what was in flight.
 
+    Behind a queue that marks or drops no more is in flight than it lets pass.
+
     Of senders over UDP the laws are not those of TCP. UDP Prague's window shows in flight: its
     reductions after loss are known.
     """
     udp, cuts = over_udp(capture), pl.LazyFrame(measured(capture).cuts())
+    cuts = cuts.join(behind.directions(capture).lazy(), on=KEY, how="anti", maintain_order="left")
     if udp.height:
         prague = udp.filter(transport="udp-prague")["flow"].implode()
         after_loss = pl.col("flow").is_in(prague) & (pl.col("cause") == "loss")

@@ -10,7 +10,7 @@ import polars as pl
 import polars.selectors as cs
 
 from l4strace.core import _native
-from l4strace.derive import neighbors
+from l4strace.derive import behind, neighbors
 from l4strace.derive.measured import measured
 from l4strace.derive.senders.cuts import HALF
 from l4strace.evidence import Capture
@@ -56,8 +56,12 @@ MEMBERS = cs.matches("^.* [0-9]+$")
 
 
 def table(capture: Capture) -> pl.DataFrame:
-    """One row per direction of an ECT(1) sender with usable marks, seen nearest to the sender."""
+    """One row per direction of an ECT(1) sender with usable marks, seen nearest to the sender.
+
+    Behind the queue that marks no more is in flight than it lets pass.
+    """
     found = pl.DataFrame(measured(capture).laws()).sort(KEY)
+    found = found.join(behind.directions(capture), on=KEY, how="anti", maintain_order="left")
     if found.is_empty():
         return LAWS.empty()
     senders = neighbors.directions(capture).select(*KEY, "sender")

@@ -14,6 +14,12 @@ from l4strace.bottleneck.signs import sent
         (sent.not_ect1, {"marked_as": "not_ect"}, {"marked_as": "ect1"}),
         (sent.not_ect, {"marked_as": "not_ect"}, {"marked_as": "ect0"}),
         (sent.feedback_mangled, {"deaf": True}, {}),
+        (
+            sent.marked_before,
+            {"path_reported": 600, "path_marked_before": 585},
+            {"path_reported": 600, "path_marked_before": 200},
+        ),
+        (sent.marked_before, {"path_marked_before": 1}, {}),
         # What zeroes ACE, zeroes ECE.
         (
             sent.feedback_mangled,

@@ -33,7 +33,9 @@ def windows(
     return {"inflight_max_packets": flight, "alpha": alphas, "ce_best": marks}
 
 
-def judged(columns: dict[str, object], score: float = 0.0, **more: object) -> dict[str, object]:
+def judged(
+    columns: dict[str, object], score: float = 0.0, marked_before: int = 0, **more: object
+) -> dict[str, object]:
     plain = {
         "start_ns": [n * RTT_NS for n in range(COUNT)],
         "end_ns": [(n + 1) * RTT_NS for n in range(COUNT)],
@@ -47,11 +49,20 @@ def judged(columns: dict[str, object], score: float = 0.0, **more: object) -> di
     }
     capture = frames.capture(
         flows=frames.frame("flows"),
-        directions=frames.frame("directions", data_ect1=1000),
+        directions=frames.frame(
+            "directions", data_ect1=1000, data_ce=marked_before, ce_fed_back_best=50
+        ),
         rounds=frames.rounds(COUNT, **(plain | columns | more)),
     )
     table = laws.table(capture)
     return table.row(0, named=True) if table.height else {}
+
+
+def test_no_law_where_the_capture_lies_behind_the_queue_that_marks() -> None:
+    """A fallback "did not act", by what was in flight there (simulated run s6436-040)."""
+    given = windows(lambda alpha: alpha / 2)
+    assert judged(given)["law"] == "alpha/2"
+    assert judged(given, marked_before=50) == {}
 
 
 @pytest.mark.parametrize("jitter", [0.0, 1.0])
