@@ -55,6 +55,8 @@ def of_sources(capture: Capture) -> dict[int, str]:
     carried = joined.group_by("source", place().alias("place")).agg(pl.col("payload_bytes").sum())
     part = pl.col("payload_bytes") / pl.col("payload_bytes").sum().over("source")
     named = carried.filter((part >= WHOLE_CAPTURE_SHARE) & pl.col("place").is_in(list(PLACES)))
+    # Without data each share is that of nothing, and both directions would count.
+    named = named.unique("source", keep="none")
     places = dict(named.select("source", "place").iter_rows())
     alone = "sender" not in places.values()
     return {

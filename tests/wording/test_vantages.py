@@ -33,6 +33,13 @@ def test_an_unknown_place_is_not_named():
     assert vantages.of_sources(at("unknown")) == {}
 
 
+def test_a_capture_without_data_stood_at_neither_end_of_it():
+    """It named one or the other, by chance."""
+    both = frame("directions", forward=[True, False], payload_bytes=0)
+    for _ in range(20):
+        assert vantages.of_sources(capture(flows=frame("flows"), directions=both)) == {}
+
+
 def test_beside_a_capture_at_the_sender_nothing_is_missing():
     assert vantages.of_sources(at("client", "server")) == {0: "at the sender", 1: "at the receiver"}
 
