@@ -45,7 +45,7 @@ pub fn capture(data: &[u8]) {
     again.feed(data, &mut |packets: &[Packet]| {
         for (p, at) in packets.iter().filter_map(|p| Some((p, numbering.place(p)?))) {
             placed[at.flow as usize] += 1;
-            let _ = effects.of(p, &at);
+            let _ = effects.of(p, &at, true);
         }
         effects.forget_rounds();
     });

@@ -6,7 +6,7 @@ use crate::numbered::{Numbering, Place};
 use crate::packet::{ecn, flag, Packet};
 use crate::read::{PacketStream, ReadError};
 
-/// Packets that are looked at together: what changed is known within them, as are the ends of spans.
+/// Packets that are looked at together: what changed is known within them, as is whether a span is over.
 const BATCH: usize = 32_768;
 
 /// What to look for.
@@ -65,83 +65,48 @@ pub struct Search {
     pub found: Vec<Found>,
 }
 
-/// Ends of a batch, and those of its packets that any lookup may want.
-struct Batch {
-    frames: (u64, u64),
-    times: (i64, i64),
-    rows: Vec<(Packet, Option<Place>)>,
-}
-
 impl Search {
     /// Searches the next batch; false when there is nothing left to find.
     pub fn batch(&mut self) -> Result<bool, ReadError> {
-        let Some(batch) = self.read()? else { return Ok(false) };
-        for one in &mut self.lookups {
-            // What a span has not shown by its end it will not show later.
-            if one.span_ns.is_some_and(|(_, end)| end < batch.times.0) {
-                one.around = 0;
-            }
-            one.frames.retain(|&frame| frame >= batch.frames.0);
-        }
-        if !self.lookups.iter().any(Lookup::is_open) {
-            return Ok(false);
-        }
-        let searched: Vec<bool> = self.lookups.iter().map(|one| one.is_due(&batch)).collect();
-        if searched.contains(&true) {
-            self.take(&batch, &searched);
-        }
-        Ok(true)
-    }
-
-    fn read(&mut self) -> Result<Option<Batch>, ReadError> {
         let open = || self.lookups.iter().filter(|one| one.is_open());
         let mut flows: Vec<u32> = open().filter_map(|one| one.flow).collect();
         flows.sort_unstable();
         flows.dedup();
         let mut frames: Vec<u64> = open().flat_map(|one| one.frames.iter().copied()).collect();
         frames.sort_unstable();
-        let mut batch: Option<Batch> = None;
+        let mut sides: HashMap<Option<(u32, bool)>, Side> = HashMap::new();
+        let (mut last, mut first_ns) = (None, i64::MAX);
         for _ in 0..BATCH {
             let Some(packet) = self.stream.next()? else { break };
             let place = self.numbering.place(packet);
-            let (frame, at) = (packet.frame, packet.ts_ns + self.offset_ns);
-            let batch = batch.get_or_insert_with(|| Batch {
-                frames: (frame, frame),
-                times: (at, at),
-                rows: Vec::new(),
-            });
-            batch.frames.1 = frame;
-            batch.times = (batch.times.0.min(at), batch.times.1.max(at));
-            if place.is_some_and(|place| flows.contains(&place.flow)) || frames.binary_search(&frame).is_ok()
-            {
-                batch.rows.push((Packet { ts_ns: at, ..*packet }, place));
-            }
-        }
-        Ok(batch)
-    }
-
-    fn take(&mut self, batch: &Batch, searched: &[bool]) {
-        let due = |lookups: &[Lookup], wants: &dyn Fn(&Lookup) -> bool| {
-            lookups.iter().zip(searched).any(|(one, due)| *due && wants(one))
-        };
-        let mut sides: HashMap<Option<(u32, bool)>, Side> = HashMap::new();
-        for (packet, place) in &batch.rows {
+            let ts_ns = packet.ts_ns + self.offset_ns;
+            (last, first_ns) = (Some(packet.frame), first_ns.min(ts_ns));
             let flow = place.map(|place| place.flow);
             // A packet between two that are looked at changes what is known of the later.
-            if !due(&self.lookups, &|one| one.names(packet) || (flow.is_some() && one.flow == flow)) {
+            if !flow.is_some_and(|flow| flows.contains(&flow)) && frames.binary_search(&packet.frame).is_err()
+            {
                 continue;
             }
+            let packet = Packet { ts_ns, ..*packet };
             let side = sides.entry(place.map(|place| (place.flow, place.forward))).or_default();
-            let changes = side.next(packet, place.as_ref(), self.codes.contains(&packet.frame));
-            for (lookup, one) in self.lookups.iter_mut().enumerate().filter(|(at, _)| searched[*at]) {
-                let telling = one.around > 0 && one.is_told_by(packet, flow, changes);
+            let changes = side.next(&packet, place.as_ref(), self.codes.contains(&packet.frame));
+            for (lookup, one) in self.lookups.iter_mut().enumerate() {
+                let telling = one.around > 0 && one.is_told_by(&packet, flow, changes);
                 one.around -= usize::from(telling);
-                if telling || one.names(packet) {
-                    let lookup = lookup as u32;
-                    self.found.push(Found { lookup, packet: *packet, place: *place, changes });
+                if telling || one.frames.contains(&packet.frame) {
+                    self.found.push(Found { lookup: lookup as u32, packet, place, changes });
                 }
             }
         }
+        let Some(last) = last else { return Ok(false) };
+        for one in &mut self.lookups {
+            // What a span has not shown by its end it will not show later.
+            if one.span_ns.is_some_and(|(_, end)| end < first_ns) {
+                one.around = 0;
+            }
+            one.frames.retain(|&frame| frame > last);
+        }
+        Ok(self.lookups.iter().any(Lookup::is_open))
     }
 }
 
@@ -149,16 +114,6 @@ impl Lookup {
     /// Whether more packets may be found.
     fn is_open(&self) -> bool {
         self.around > 0 || !self.frames.is_empty()
-    }
-
-    fn is_due(&self, batch: &Batch) -> bool {
-        let begun = self.span_ns.is_none_or(|(start, _)| start <= batch.times.1);
-        let (first, last) = batch.frames;
-        (self.around > 0 && begun) || self.frames.iter().any(|frame| (first..=last).contains(frame))
-    }
-
-    fn names(&self, packet: &Packet) -> bool {
-        self.frames.contains(&packet.frame)
     }
 
     /// Whether a packet of the flow, in the span, shows more than that data went by.

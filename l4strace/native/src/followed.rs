@@ -73,15 +73,16 @@ impl Followed {
             frame.get_or_insert(packet.frame);
             first_ns = first_ns.min(packet.ts_ns);
             let place = self.numbering.place(packet);
-            if !self.wanted.iter().any(|one| one.is_of(place.as_ref())) {
+            let mut stretches = self.wanted.iter().filter(|one| one.is_of(place.as_ref())).peekable();
+            if stretches.peek().is_none() {
                 continue;
             }
+            let wanted = stretches.any(|one| one.is_at(packet));
             let effect = match (&mut self.effects, &place) {
-                (Some(effects), Some(at)) => effects.of(packet, at),
+                (Some(effects), Some(at)) => effects.of(packet, at, wanted),
                 _ => Effect::default(),
             };
-            let has = |one: &Stretch| one.is_of(place.as_ref()) && one.is_at(packet);
-            if (!self.acks || effect.acked.is_some()) && self.wanted.iter().any(has) {
+            if wanted && (!self.acks || effect.acked.is_some()) {
                 rows.push(Row { packet: *packet, place, effect });
             }
         }

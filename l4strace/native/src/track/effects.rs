@@ -75,22 +75,26 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// Follows the next packet, where its conversation has it.
-    pub fn of(&mut self, p: &Packet, at: &Place) -> Effect {
+    /// Follows the next packet, where its conversation has it. What it did is only worked out where it is `asked`.
+    pub fn of(&mut self, p: &Packet, at: &Place, asked: bool) -> Effect {
         let (number, side) = (at.flow, usize::from(!at.forward));
+        let known = |flow: &Flow| if asked { Known::both(flow, side) } else { Default::default() };
         if self.flows.len() >= self.fold_at.max(FOLD_AT) {
             self.fold();
         }
         let flow = self.flows.entry(number).or_insert_with(|| Box::new(Flow::new(number, number.into(), p)));
-        let mut before = Known::both(flow, side);
+        let mut before = known(flow);
         if at.begins && flow.is_stray(p, side) {
             flow.after_gap(p, side, &mut self.rounds);
         } else if flow.packet(p, side, &mut self.rounds) == Followed::Elsewhere {
             // Another connection on its ports, which the capture does not show begin.
             let held = flow.take_held();
             **flow = Flow::new(number, number.into(), p);
-            before = Known::both(flow, side);
+            before = known(flow);
             flow.all(&held, &mut self.rounds);
+        }
+        if !asked {
+            return Effect::default();
         }
         let syn = p.flags & flag::SYN != 0;
         Effect {

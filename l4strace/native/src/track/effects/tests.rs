@@ -47,7 +47,7 @@ impl Talk {
         tracker.packets(&self.packets);
         tracker.finish();
         let (mut effects, mut numbering) = (Effects::default(), Numbering::tracked(tracker.starts()));
-        let mut of = |p: &Packet| effects.of(p, &numbering.place(p).unwrap());
+        let mut of = |p: &Packet| effects.of(p, &numbering.place(p).unwrap(), true);
         (self.packets.iter().map(&mut of).collect(), tracker)
     }
 }
@@ -160,12 +160,12 @@ fn a_flood_of_handshakes_costs_a_young_conversation_nothing() {
     let (mut effects, talk) = (Effects::default(), Talk::accecn());
     let at = |flow, forward| Place { flow, forward, begins: false, seq: 0, ack: None };
     for p in &talk.packets {
-        effects.of(p, &at(0, p.key == packet(A).key));
+        effects.of(p, &at(0, p.key == packet(A).key), true);
     }
     for number in 1..FOLD_AT as u32 + 10 {
-        effects.of(&Packet { flags: flag::SYN, ts_ns: -1, ..packet(A) }, &at(number, true));
+        effects.of(&Packet { flags: flag::SYN, ts_ns: -1, ..packet(A) }, &at(number, true), true);
     }
     assert!(effects.flows.len() < FOLD_AT);
     let ack = Packet { seq: 5001, ack: 1001, flags: flag::ACK | 5 << 6, window: 500, ..packet(B) };
-    assert_eq!(effects.of(&ack, &at(0, false)).window, Some(500 << 7));
+    assert_eq!(effects.of(&ack, &at(0, false), true).window, Some(500 << 7));
 }
