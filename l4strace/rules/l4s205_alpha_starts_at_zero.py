@@ -49,7 +49,7 @@ from l4strace.derive.senders import logged
 from l4strace.evidence import Evidence, Row, over_udp
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import datagrams, subjects
-from l4strace.schema.keys import of_round
+from l4strace.schema.keys import in_order, of_round
 
 ACTION = "Use a build that starts alpha at its maximum or halves the window at the first mark."
 NEAR_ZERO = 0.01
@@ -141,25 +141,26 @@ def _from_packets(evidence: Evidence) -> pl.DataFrame:
         return marked
     begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
     senders = subjects.scalable(evidence).join(begun, on=["source", "flow"], how="semi")
-    marked = marked.select(subjects.KEY).unique().join(senders, on=subjects.KEY, how="semi")
-    first = _first_marked(needed.join(marked, on=subjects.KEY, how="semi"))
-    found = first.filter(
+    found = _first_marked(needed).filter(
         (pl.col("later") >= NO_REDUCTION_GROWTH * flight)
         & (flight >= MIN_WINDOW)
         & (flight >= DOUBLING * pl.col("earlier"))
     )
+    found = found.join(senders, on=subjects.KEY, how="semi", maintain_order="left")
     return found.hstack(rounds.select(*SPAN)[found["row"]])
 
 
 def _first_marked(rounds: pl.DataFrame) -> pl.DataFrame:
     """The first round with marks of each direction; in flight some rounds `later` and `earlier`."""
     flight = pl.col("inflight_max_packets")
-    later = rounds.sort(*subjects.KEY, "round").with_columns(
+    ordered = rounds if in_order(rounds) else rounds.sort(*subjects.KEY, "round")
+    later = ordered.lazy().with_columns(
         of_round(+LATE_ROUNDS, flight).alias("later"),
         of_round(-LATE_ROUNDS, flight).alias("earlier"),
     )
     marked = later.filter(pl.col("ce_best") > 0)
-    return marked.unique(subjects.KEY, keep="first", maintain_order=True)
+    first = marked.unique(subjects.KEY, keep="first", maintain_order=True)
+    return first.sort(subjects.KEY).collect()
 
 
 def _over_udp(evidence: Evidence) -> pl.DataFrame:

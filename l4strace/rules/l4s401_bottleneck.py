@@ -111,17 +111,12 @@ def _findings(evidence: Evidence, known: pl.DataFrame) -> list[Finding]:
     filled = paths.filled(evidence)
     known = known.join(filled, on=subjects.KEY, how="left", maintain_order="left")
     known = known.join(_changing(evidence), on=subjects.KEY, how="left", maintain_order="left")
-    signs = evidence.signs.partition_by(subjects.KEY, as_dict=True)
+    compared = evidence.signs.filter(pl.col("value").is_not_null() & (pl.col("unit") != ""))
+    signs = compared.rows_by_key(subjects.KEY, named=True, include_key=True)
     return [
-        _finding(row, _numbers(signs.get(tuple(row[name] for name in subjects.KEY))))
+        _finding(row, signs[row["source"], row["flow"], row["forward"]])
         for row in known.iter_rows(named=True)
     ]
-
-
-def _numbers(signs: pl.DataFrame | None) -> list[Row]:
-    """The signs that compared a number."""
-    shown = signs.to_dicts() if signs is not None else []
-    return [sign for sign in shown if sign["value"] is not None and sign["unit"]]
 
 
 def _sign(sign: Row) -> Measure:
