@@ -58,7 +58,7 @@ NEVER_MARK = {
     "dropping": "An AQM drops instead of marking",
     "unmarked": "The queue does not mark",
 }
-"""Those of queues that never mark -> the clause that says so."""
+"""Kinds of queues that never mark -> the clause that says so."""
 
 EVENTS = (
     *("ack", "alpha", "detect", "cwr", "fallback", "loss", "init", "release"),
