@@ -108,15 +108,25 @@ class Direction:
 
     @cached_property
     def kernel(self) -> pl.DataFrame:
-        """`kernel` samples of the sender, with ``x``.
+        """`kernel` samples of the sender, with ``x``; over UDP those of its own log.
 
-        Nothing before prague_init: its hooks run on the SYN/ACK too, with a zeroed private area.
+        Nothing before prague_init: its hooks run on the SYN/ACK too, with a zeroed private area. Of
+        a sender over UDP nothing before the first feedback: until then its window is a constant.
         """
-        samples = self._timed(self.evidence.kernel, "ts_ns")
+        log = self.evidence.udp_kernel if self.over_udp else self.evidence.kernel
+        samples = self._timed(log, "ts_ns")
         if samples.is_empty():
             return samples
+        if self.over_udp:
+            answered = samples.filter(pl.col("delivered").is_not_null())["ts_ns"].min()
+            return samples if answered is None else samples.filter(pl.col("ts_ns") >= answered)
         begun = samples.filter(pl.col("event") == "init")["ts_ns"].min()
         return samples if begun is None else samples.filter(pl.col("ts_ns") > begun)
+
+    @property
+    def recorder(self) -> str:
+        """What recorded the samples of `kernel`."""
+        return "sender's log" if self.over_udp else "kernel"
 
     @cached_property
     def detector(self) -> pl.DataFrame:
@@ -171,7 +181,7 @@ class Direction:
 
     @cached_property
     def scalable(self) -> bool:
-        """The sender meant L4S: its data leaves as ECT(1), or its kernel logged an alpha."""
+        """The sender meant L4S: its data leaves as ECT(1), or its log states an alpha."""
         ect1 = self.totals["data_ect1"] or 0
         return ect1 > (self.totals["data_ect0"] or 0) or self.kernel["alpha"].count() > 0
 

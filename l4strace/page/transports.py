@@ -31,6 +31,7 @@ def drawn(evidence: Evidence) -> Evidence:
         everything,
         rounds=pl.concat([evidence.rounds, sent]),
         kernel=evidence.kernel,
+        udp_kernel=evidence.udp_kernel,
         udp_rounds=evidence.udp_rounds.clear(),
     )
 

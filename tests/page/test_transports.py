@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 from l4strace import pipeline
@@ -119,3 +120,31 @@ def test_charts_of_traffic_name_what_udp_reports(prague: Case) -> None:
     captions = " ".join(chart.caption for chart in traffic.build(prague).charts)
     assert "Reported payload per second" in captions
     assert "Data to feedback" in captions
+
+
+def test_the_log_of_a_sender_over_udp_is_drawn_as_that_of_a_kernel() -> None:
+    """From the first feedback on: 90 packets of the smallest size are no window."""
+    log = frame(
+        "kernel",
+        source=1,
+        flow=9,
+        ts_ns=[0, 10**8, 2 * 10**8, 3 * 10**8],
+        snd_cwnd=[90, 10, 12, 14],
+        alpha=[None, 0.5, 0.4, 0.3],
+        delivered=[None, 5, 6, 7],
+    )
+    inputs = frame("sources", source=[0, 1], path=["a.pcap", "sq.qlog"], kind=["pcap", "qlog"])
+    sent = over_udp([8.0] * 20, "quic")
+    hidden = [pl.lit(None, pl.Float64).alias(name) for name in ("rtt_mean_us", "queue_delay_us")]
+    sent["udp_rounds"] = sent["udp_rounds"].with_columns(hidden)
+    logged = Case(evidence(sources=inputs, udp_kernel=log, **sent), Analysis(()))
+    (flow,) = timelines.build(logged).flows
+    charts = {chart.title: chart for chart in flow.charts}
+    window, *_ = charts["Window and packets in flight"].spec["data"]
+    alpha, *_ = charts["Alpha"].spec["data"]
+    assert (window["name"], alpha["name"]) == ("window, sender's log", "sender's log")
+    assert "sender's log window 12" in charts["Window and packets in flight"].caption
+    assert flow.about.endswith("window and counts of the sender from sq.qlog.")
+    uncounted = log.with_columns(delivered=pl.lit(None, pl.UInt32))
+    logged = Case(evidence(sources=inputs, udp_kernel=uncounted, **sent), Analysis(()))
+    assert logged.charted[0].kernel.height == log.height

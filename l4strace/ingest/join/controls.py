@@ -22,14 +22,19 @@ MOST_TEXT = 16
 
 
 def named(capture: Capture) -> Capture:
-    """``capture`` with `directions.cc`."""
-    if capture.kernel.is_empty() and not capture.host_files:
+    """``capture`` with `directions.cc`, of every transport."""
+    logs = [log for log in (capture.kernel, capture.udp_kernel) if log.height]
+    if not logs and not capture.host_files:
         return capture
-    known = pl.concat([_of_logs(capture.kernel), _of_hosts(capture)])
+    known = pl.concat([*map(_of_logs, logs), _of_hosts(capture)])
     known = known.unique(DIRECTION, keep="first", maintain_order=True)
-    directions = capture.directions.drop("cc")
-    joined = directions.join(known, on=DIRECTION, how="left", maintain_order="left")
-    return replace(capture, directions=joined.select(capture.directions.columns))
+    over_tcp, over_udp = (
+        table.drop("cc")
+        .join(known, on=DIRECTION, how="left", maintain_order="left")
+        .select(table.columns)
+        for table in (capture.directions, capture.udp_directions)
+    )
+    return replace(capture, directions=over_tcp, udp_directions=over_udp)
 
 
 def _of_logs(kernel: pl.DataFrame) -> pl.DataFrame:

@@ -24,11 +24,11 @@ SETTLED = 0.1
 
 
 def draw(direction: Direction) -> Figure | None:
-    """Alpha replayed from the packets' CE feedback, over the kernel's."""
+    """Alpha replayed from the packets' CE feedback, over the recorded one."""
     known = points_of(direction.kernel, "alpha", direction.points)
     rounds = _replayed(direction)
     replayed = points_of(rounds, "alpha", direction.points)
-    traces = [recorded(known, "kernel")] if known else []
+    traces = [recorded(known, direction.recorder)] if known else []
     if replayed:
         bounds = "bounds of the CE count and of the start"
         traces += band(rounds, "alpha_lo", "alpha_hi", bounds, REPLAYED, direction.points, 1.0)
@@ -58,7 +58,7 @@ def describe(direction: Direction) -> str:
     """The chart in words."""
     facts = []
     for name, frame in (
-        ("kernel", direction.kernel),
+        (direction.recorder, direction.kernel),
         ("replayed from packets", _replayed(direction)),
     ):
         late = pl.col("alpha").filter(pl.col("x") >= direction.axis.length / 2)

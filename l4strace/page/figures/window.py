@@ -1,4 +1,4 @@
-"""Congestion window: recorded by the kernel, estimated from packets, and what was in flight."""
+"""Congestion window: recorded by kernel or sender, estimated from packets; what was in flight."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ TITLE = "Window and packets in flight"
 
 
 def draw(direction: Direction) -> Figure | None:
-    """Most in flight per round and the estimate, over the kernel's snd_cwnd."""
+    """Most in flight per round and the estimate, over the recorded window."""
     rounds, kernel, points = direction.rounds, direction.kernel, direction.points
     traces = []
     if kernel["snd_cwnd"].count():
-        traces.append(recorded(points_of(kernel, "snd_cwnd", points), "snd_cwnd, kernel"))
+        window = points_of(kernel, "snd_cwnd", points)
+        traces.append(recorded(window, f"{_recorded(direction)}, {direction.recorder}"))
     if rounds["inflight_max_packets"].count():
         data = points_of(rounds, "inflight_max_packets", points)
         traces.append(line(data, "in flight (most of the round)", SECOND))
@@ -37,7 +38,7 @@ def describe(direction: Direction) -> str:
         (name, values.drop_nulls().median())
         for name, values in (
             ("in flight", direction.rounds["inflight_max_packets"]),
-            ("kernel snd_cwnd", direction.kernel["snd_cwnd"]),
+            (f"{direction.recorder} {_recorded(direction)}", direction.kernel["snd_cwnd"]),
         )
     ]
     facts = [f"{name} {number(value)}" for name, value in medians if isinstance(value, int | float)]
@@ -45,3 +46,7 @@ def describe(direction: Direction) -> str:
     if len(shown):
         words.append(f"Packets show cwnd in {share(shown.count(), len(shown))} of the rounds.")
     return " ".join(words)
+
+
+def _recorded(direction: Direction) -> str:
+    return "window" if direction.over_udp else "snd_cwnd"

@@ -98,6 +98,7 @@ def _about(case: Case, direction: Direction) -> str:
         facts.append(f"arrivals in {inputs[direction.far]}")
     if direction.kernel.height:
         logs = direction.kernel["source"].unique(maintain_order=True).to_list()
-        facts.append(f"kernel state from {', '.join(inputs[log] for log in logs)}")
+        state = "window and counts of the sender" if direction.over_udp else "kernel state"
+        facts.append(f"{state} from {', '.join(inputs[log] for log in logs)}")
     text = "; ".join(facts)
     return f"{text[:1].upper()}{text[1:]}." if facts else ""

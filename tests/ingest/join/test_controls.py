@@ -28,6 +28,14 @@ def test_a_log_names_it_in_the_order_of_use() -> None:
     assert controls(run(kernel=log)) == ["cubic, prague", None, None, None]
 
 
+def test_a_log_names_it_of_a_sender_over_udp() -> None:
+    log = frame("kernel", flow=2, forward=True, cc="scream")
+    ways = frame("directions", flow=2, forward=[True, False])
+    found = named(run(udp_kernel=log, udp_directions=ways))
+    assert found.udp_directions["cc"].to_list() == ["scream", None]
+    assert found.directions["cc"].null_count() == 4
+
+
 def test_a_host_file_names_it_by_local_and_remote_port() -> None:
     client = {"sport": 40001, "dport": 5201, "cc": "bbr"}
     server = {"sport": 5201, "dport": 40002, "cc": "cubic"}
