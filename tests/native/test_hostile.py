@@ -1,9 +1,9 @@
 """Small files that would keep a careless reader busy for minutes: cost stays in proportion."""
 
+import gzip
 import random
 import struct
 import time
-import zlib
 from pathlib import Path
 
 import polars as pl
@@ -35,7 +35,7 @@ def pcap(frames: list[bytes], payload: int = 0) -> bytes:
 
 
 def zipped(path: Path, content: bytes) -> Path:
-    path.write_bytes(zlib.compress(content, wbits=31))
+    path.write_bytes(gzip.compress(content))
     return path
 
 

@@ -61,6 +61,8 @@ def test_a_manifest_makes_its_folder_one_run(tmp_path: Path):
     [("manifest.toml", "rate = 4\naqm = 'pie'"), ("params.yaml", "rate: 4\naqm: pie")],
 )
 def test_manifests_of_other_kinds(tmp_path: Path, name: str, text: str):
+    if name.endswith(".toml"):
+        pytest.importorskip("tomllib", reason="Python 3.10 reads no TOML")
     touch(tmp_path, "r/x.pcap")
     (tmp_path / "r" / name).write_text(text)
     assert found(tmp_path)["r"].parameters == {"rate": 4, "aqm": "pie"}
