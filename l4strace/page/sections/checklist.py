@@ -13,7 +13,7 @@ from l4strace.wording.names import FANCY_ARROW, direction_name
 
 TITLE = "Sender checklist"
 
-ABSENT = "No L4S sender over TCP: no data over TCP is ECT(1) and no handshake promised it."
+ABSENT = "No L4S sender: no data is ECT(1) and no handshake promised it."
 SHOWN_AS = {"not shown": "unknown"}
 """Verdict as JSON has it -> as the page shows it."""
 KINDS = {"pass": "passed", "fail": "failed", "unknown": "open"}

@@ -1,7 +1,9 @@
 """What packets alone show of a sender: codepoints, DSCP, feedback, bursts, control packets."""
 
+from l4strace.derive.senders import sender_logs
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
 from l4strace.rules.l4s206_burst_too_long import ALLOWED_PACKETS, LIMIT_US, MIN_ROUNDS
+from l4strace.rules.support.datagrams import OPENED, UNREAD
 from l4strace.schema.words import NQB
 from l4strace.wording.names import dscp
 from l4strace.wording.quantities import count, quantity
@@ -48,12 +50,23 @@ def feedback(sender: Sender) -> Answer:
 
 
 def _reports(sender: Sender) -> Answer:
-    """Reports in clear over UDP count marks of themselves."""
+    """Feedback over UDP counts marks of itself: in clear, opened, or as the sender's log has it."""
     row = sender.row
     if sender.found("L4S119"):
         return FAIL, "The receiver saw CE packets and reported fewer (L4S119)."
-    reported = count(row["reported_packets"] or 0, "packet")
-    return PASS, f"The receiver reported {reported}, {row['ce_fed_back_best'] or 0:,} of them CE."
+    if uncounted := sender.found("L4S102"):
+        return FAIL, uncounted.message
+    if row["reported_packets"]:
+        reported, ce = count(row["reported_packets"], "packet"), row["ce_fed_back_best"] or 0
+        return PASS, f"The receiver reported {reported}, {ce:,} of them CE."
+    logs = sender_logs.summary(sender.evidence)
+    for log in logs.filter(flow=sender.flow, forward=sender.forward).to_dicts():
+        if counted := (log["delivered_ect1"] or 0) + (log["delivered_ce"] or 0):
+            ce = log["delivered_ce"] or 0
+            fact = f"reports {count(counted, 'packet')} with ECT(1) or CE, {ce:,} of them CE"
+            return PASS, f"By the sender's log, feedback {fact}."
+    transport = sender.handshake["transport"]
+    return NOT_SHOWN, f"Not read: {UNREAD[transport]}; {OPENED[transport]}."
 
 
 def loss_in_time(sender: Sender) -> Answer:

@@ -6,7 +6,7 @@ from itertools import pairwise
 import polars as pl
 
 from l4strace.derive.senders import controlled
-from l4strace.evidence import Evidence, Row, kept
+from l4strace.evidence import Evidence, Row, kept, traffic
 from l4strace.model import Confidence, Finding, Severity
 from l4strace.prague.constants import FRAC_CWND_UNIT
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
@@ -37,6 +37,10 @@ MIN_SAMPLES = 20
 """Samples below two packets from which the window works there: one dip shows little. By eye."""
 LONE = 0.9
 """Share of the path's bytes from which a flow alone fills it."""
+
+
+WINDOW_UNKNOWN = {"rtp": MEDIA_RATE, "quic": "its packets do not show its window"}
+"""Why the reductions of a transport are not compared."""
 
 
 def scalable(sender: Sender) -> Answer:
@@ -78,8 +82,8 @@ def loss(sender: Sender) -> Answer:
     """The median reduction at losses: as the kernel logged it, else as packets show it."""
     if finding := sender.found("L4S203"):
         return FAIL, finding.message
-    if sender.over_udp and sender.handshake["transport"] != "udp-prague":
-        return NOT_SHOWN, f"Not compared: {MEDIA_RATE}."
+    if (why := WINDOW_UNKNOWN.get(sender.handshake["transport"])) is not None:
+        return NOT_SHOWN, f"Not compared: {why}."
     needed = (*subjects.KEY, "cause", "origin", "cwnd_before", "fraction")
     cuts = sender.evidence.cuts.select(needed)
     cuts = cuts.filter(flow=sender.flow, forward=sender.forward, cause="loss")
@@ -229,7 +233,7 @@ def start(sender: Sender) -> Answer:
 @kept
 def _carried(evidence: Evidence) -> dict[bool, int]:
     """Bytes of all flows, by direction."""
-    near = subjects.once(evidence, evidence.directions)
+    near = subjects.once(evidence, traffic(evidence).directions)
     return dict(near.group_by("forward").agg(pl.col("payload_bytes").sum()).iter_rows())
 
 

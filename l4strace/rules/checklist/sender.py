@@ -6,9 +6,10 @@ from functools import cached_property
 
 import polars as pl
 
-from l4strace.evidence import Evidence, Row
+from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import Finding
 from l4strace.rules.support import subjects
+from l4strace.rules.support.tried import VALIDATING
 from l4strace.schema.words import ECT1
 from l4strace.wording.vantages import of_direction
 
@@ -43,7 +44,7 @@ class Sender:
     def handshake(self) -> Row:
         """Row of `flows` of the sender's conversation, in the same capture."""
         here = (pl.col("source") == self.row["source"]) & (pl.col("flow") == self.flow)
-        return self.evidence.flows.filter(here).row(0, named=True)
+        return traffic(self.evidence).flows.filter(here).row(0, named=True)
 
     @cached_property
     def there(self) -> bool:
@@ -107,13 +108,26 @@ def senders(evidence: Evidence, findings: Sequence[Finding]) -> Iterator[Sender]
     """Directions with ECT(1) data, or whose handshake promised it, the ones that sent most."""
     meant = evidence.flows.filter(pl.col("mode") == "accecn").filter(pl.col("syn_ecn") == ECT1)
     promised = meant.select("flow").unique().with_columns(forward=True)
-    near = subjects.once(evidence, evidence.directions).filter(
-        pl.col("data_packets") >= MIN_PACKETS
-    )
+    enough = pl.col("data_packets") >= MIN_PACKETS
+    near = subjects.once(evidence, evidence.directions).filter(enough)
     scalable = near.join(subjects.scalable(evidence), on=subjects.KEY, how="semi")
     intended = near.join(promised, on=subjects.DIRECTION, how="semi")
-    chosen = pl.concat([scalable, intended]).unique(subjects.KEY, maintain_order=True)
+    hidden = _over_udp(evidence).filter(enough)
+    chosen = pl.concat([scalable, intended, hidden]).unique(subjects.KEY, maintain_order=True)
     ranked = chosen.sort("payload_bytes", "flow", "forward", descending=[True, False, True])
     for row in ranked.head(MAX_SENDERS).iter_rows(named=True):
         own = tuple(finding for finding in findings if finding.flow == row["flow"])
         yield Sender(evidence, own, row)
+
+
+def _over_udp(evidence: Evidence) -> pl.DataFrame:
+    """Rows of directions with ECT(1) whose feedback is not read, of each flow the larger one.
+
+    A tunnel shows the codepoints of whatever it carries.
+    """
+    validating = evidence.udp_flows.filter(pl.col("transport").is_in(VALIDATING))
+    unread = validating.join(evidence.flows, on="flow", how="anti")
+    sent = evidence.udp_directions.join(unread, on=["source", "flow"], how="semi")
+    larger = subjects.once(evidence, sent).sort("payload_bytes", descending=True, nulls_last=True)
+    first = larger.unique("flow", keep="first", maintain_order=True)
+    return first.join(subjects.scalable(traffic(evidence)), on=subjects.KEY, how="semi")
