@@ -28,7 +28,7 @@ UNREAD = {
     "quic": "QUIC encrypts its feedback",
     "rtp": "no feedback of RTP (RFC 8888) stands in clear",
     "udp-prague": "no feedback of UDP Prague was captured",
-    "udp": "what runs over plain UDP is not known",
+    "udp": "what runs over plain UDP is not known, and it may be a tunnel",
 }
 """Why a transport is not judged."""
 

@@ -8,7 +8,7 @@ from l4strace.rules.l4s104_ecn_bleached import RULE
 from l4strace.rules.support import datagrams
 from l4strace.rules.support.status import status
 from l4strace.schema.words import CODEPOINTS
-from tests.support.ends import findings
+from tests.support.ends import findings, sent
 from tests.support.frames import evidence, frame, stack
 from tests.support.sender_logs import saw, whole
 
@@ -169,7 +169,7 @@ HIDDEN = (
 )
 NO_LOG = "1 flow over UDP (QUIC): only the log of the sender (qlog) shows its window"
 LACKS = {
-    **dict.fromkeys(("L4S112", "L4S202", "L4S203", "L4S204", "L4S206"), HIDDEN),
+    **dict.fromkeys(("L4S102", "L4S112", "L4S202", "L4S203", "L4S204", "L4S206"), HIDDEN),
     **dict.fromkeys(("L4S401", "L4S402", "L4S503", "L4S504"), HIDDEN),
     **dict.fromkeys(("L4S205", "L4S308"), NO_LOG),
 }
@@ -180,6 +180,16 @@ def test_each_rule_names_the_input_that_it_lacks(code: str) -> None:
     (rule,) = rules.select([code])
     (why,) = rule.ask(over_udp(flow(0, "quic", ect1=90, ce=10)))
     assert why == Skipped(LACKS[code], rule=code)
+
+
+def test_a_tunnel_is_not_accused_of_what_it_carries() -> None:
+    """Every rule is asked: the path alone is to blame for what it erases."""
+    erased = path(0, ect1_to_not_ect=5000)
+    for transport, codes in (("udp", {"L4S104"}), ("quic", {"L4S104", "L4S116"})):
+        scene = sent([1, 5000], transport, paths=erased)
+        assert {one.rule for rule in rules.RULES for one in findings(rule, scene)} == codes
+    alone = datagrams.unjudged(over_udp(flow(0, "udp", ect1=90)))
+    assert "what runs over plain UDP is not known, and it may be a tunnel." in alone
 
 
 def test_what_is_read_lacks_nothing_and_a_useless_log_is_named() -> None:
