@@ -98,7 +98,8 @@ def test_other_paths_short_overlaps_and_tiny_flows_make_no_pair() -> None:
 def test_a_flow_starved_to_a_few_full_packets_does_not_hold_itself_back() -> None:
     """Between its ACKs it has nothing in flight, as if its application paused."""
     few = {"sent_packets": 2, "sent_bytes": 2 * 1448, "acked_packets": 2, "acked_bytes": 2 * 1448}
-    starved = rounds(1000, flow=0, limited_by="app", ce_best=MARKED, **few)
+    flight = {"inflight_max_packets": 2}
+    starved = rounds(1000, flow=0, limited_by="app", ce_best=MARKED, **few, **flight)
     result = table(starved, rounds(1000, flow=1, acked_bytes=80_000))
     assert result["starved_since_ns"].to_list() == [0, None]
 
@@ -196,6 +197,15 @@ def test_a_source_of_constant_rate_is_not_starved_by_a_few_marks() -> None:
     assert result["starved_since_ns"].to_list() == [None, None]
 
 
+def test_a_paced_source_has_more_in_flight_than_its_rounds_deliver() -> None:
+    """Simulated run s38411-038: 8.06 Mbit/s, a round of two packets each half of a round trip."""
+    for flight, since in ((2, 0), (4, None)):
+        pair = {"acked_packets": 2, "acked_bytes": 2 * 1448, "inflight_max_packets": flight}
+        paced = rounds(1000, flow=0, ce_best=MARKED, **pair)
+        result = table(paced, rounds(1000, flow=1, acked_bytes=wave(80_000), ce_best=MARKED))
+        assert result["starved_since_ns"].to_list() == [since, None]
+
+
 def test_a_source_of_constant_rate_holds_itself_back_beside_one_that_takes_more() -> None:
     """Simulated run s4417-005: 7.34 Mbit/s, four packets a round, whatever the path carried."""
     steady = rounds(1000, flow=0, acked_packets=4, acked_bytes=4 * 1448, ce_best=MARKED)
@@ -205,7 +215,8 @@ def test_a_source_of_constant_rate_holds_itself_back_beside_one_that_takes_more(
     # A queue of its own gives both flows one steady rate.
     fair = table(steady, rounds(1000, acked_packets=4, acked_bytes=4 * 1448 + 9, **beside))
     assert fair["held_back"][0] == 0.0
-    least = rounds(1000, flow=0, acked_packets=2, acked_bytes=2 * 1448, ce_best=MARKED)
+    pair = {"acked_packets": 2, "acked_bytes": 2 * 1448, "inflight_max_packets": 2}
+    least = rounds(1000, flow=0, ce_best=MARKED, **pair)
     assert table(least, rounds(1000, acked_bytes=20_000, **beside))["held_back"][0] == 0.0
 
 

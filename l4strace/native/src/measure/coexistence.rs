@@ -221,6 +221,7 @@ fn span_of_datagrams(datagrams: &Datagrams, of: usize) -> Option<Span> {
 pub struct Slot {
     pub bits: f64,
     pub rounds: u32,
+    /// Windows of its rounds, added up.
     pub packets: f64,
     held: u32,
 }
@@ -272,7 +273,8 @@ impl Flow {
                 start_ns: rounds.start_ns.or_zero(row),
                 end_ns: rounds.end_ns.or_zero(row),
                 bits: rounds.acked_bytes.or_zero(row) as f64 * 8.0,
-                packets: rounds.acked_packets.or_zero(row),
+                // A round of a paced sender may take less than its round trip.
+                packets: rounds.acked_packets.or_zero(row).max(rounds.inflight_max_packets.or_zero(row)),
                 held: stuck || held(rounds, row, next, known),
             }
         });
