@@ -23,8 +23,9 @@ RECEIVED = {"L4S403"}
 OF_ONE_CAPTURE = {"L4S006", "L4S407"}
 """Faults of the receiver's capture itself, and what shows where packets arrive."""
 
-OF_A_PATH = {"L4S404", "L4S503"}
-"""An event, or the queue, of all flows of a path is said of one: of the one that waits longest."""
+OF_A_PATH = {"L4S404", "L4S407", "L4S503"}
+"""An event, the queue, or the reordering of all flows of a path is said of one: of the one that
+waits longest, or has most late packets."""
 
 TIMED_BY_BOTH = {"L4S204", "L4S503"}
 """Waits of packets that no ACK timed: a second capture may show more of them, and never fewer."""
