@@ -48,6 +48,18 @@ def test_the_highest_queue_of_a_path_is_also_what_sack_shows() -> None:
         assert verdict(directions=PRAGUE, rounds=made)["kind"] == kind
 
 
+def test_sack_shows_no_queue_longer_than_one_way_delays_do() -> None:
+    """Simulated run s38411-021: a FIFO, but "unmarked" at both ends, by jitter of the ACKs."""
+    lost = [2 if i % 40 == 39 else 0 for i in range(200)]
+    shown = [70_000.0 if i == 2 else None for i in range(200)]
+    queue = sawtooth(4_000, 20_000)
+    made = of(queue, retransmits=lost, sacked_rtt_max_us=shown)
+    owd = {"owd_min_us": 0.0, "owd_mean_us": queue, "owd_max_us": [us + 100.0 for us in queue]}
+    both = of(queue, retransmits=lost, sacked_rtt_max_us=shown, **owd)
+    kinds = [verdict(directions=PRAGUE, rounds=rounds)["kind"] for rounds in (made, both)]
+    assert kinds == ["unmarked", "fifo"]
+
+
 def test_marks_of_ect0_packets_are_counted_between_two_captures() -> None:
     """Lab run s1001-147: a path that zeroes ACE erases ECE as well, and CoDel marks both."""
     queue = sawtooth(200, 1_100)

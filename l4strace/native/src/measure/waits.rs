@@ -153,7 +153,7 @@ pub fn directed(
             queue_us: delays.queue_us.into(),
             rtt_min_us: delays.rtt_min_us.into(),
             rtt_max_us: delays.rtt_max_us.into(),
-            sacked_us: above(rounds.sacked_rtt_max_us.get(row), known.base_us).into(),
+            sacked_us: sacked_us(rounds, row, before, known).into(),
             marking_us: above(delays.marked_rtt_us, known.base_us).map(|us| us.max(0.0)).into(),
             ..Round::default()
         });
@@ -225,6 +225,15 @@ fn by_owd(rounds: &Rounds<'_>, before: usize, known: &Known) -> Delays {
         rtt_max_us: rtt(rounds.owd_max_us.get(before)),
         marked_rtt_us: rtt(rounds.marked_owd_min_us.get(before)),
     }
+}
+
+/// Longest wait of the packets that SACK reports; by one-way delays no longer than any of them, `before` or in the
+/// round: the rest is of the ACK path.
+fn sacked_us(rounds: &Rounds<'_>, row: usize, before: Option<usize>, known: &Known) -> Option<f64> {
+    let waited = above(rounds.sacked_rtt_max_us.get(row), known.base_us)?;
+    let owd = |before| most(rounds.owd_max_us.get(before), rounds.owd_max_us.get(row));
+    let longest = before.and_then(|before| above(owd(before), known.owd_base_us));
+    Some(longest.map_or(waited, |longest| waited.min(longest)))
 }
 
 /// The only ACK of a round, and of one packet, may be one that the receiver held back (RFC 1122 section 4.2.3.2): it shows
