@@ -135,6 +135,8 @@ ROWS = (
 
     # No mark, and losses.
     Row(*UNKNOWN, (losses.before,), "{before}"),
+    Row(*UNKNOWN, (losses.some, losses.without_queue, losses.in_groups),
+        "{some} {without_queue}, {in_groups}: a policer, or a queue that delays do not show"),
     Row("none", PARTLY, (losses.some, losses.without_queue, losses.shallow),
         "{some} {without_queue}: the path loses at random"),
     Row(*UNKNOWN, (marks.may_hide,), "{may_hide}"),

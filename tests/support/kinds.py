@@ -212,6 +212,7 @@ SHOWN = (
     Direction(marked_as="not_ect"),
     Direction(all_marks=7),
     Direction(lost=4, lost_us=1_000.0, losses=81, lost_before=99),
+    Direction(lost=18, lost_us=1_000.0, group_lost=4.0),
     Direction(queue_high_us=3.2, lost=4, lost_us=1_000.0),
     Direction(possible_share=0.9),
     Direction(late_share=0.5, lost=14, lost_us=16_000.0),

@@ -86,7 +86,12 @@ def one_rate(d: Direction) -> Shown:
     return at_most(d.policed_uneven, ONE_RATE)._replace(words=words)
 
 
-@sign("packets are dropped in groups", "packet", "DROP_GROUP")
+@sign(
+    "packets are dropped in groups",
+    "packet",
+    "DROP_GROUP",
+    "in groups ({value} in the middle one, threshold {threshold})",
+)
 def in_groups(d: Direction) -> Shown:
     return at_least(d.group_lost, DROP_GROUP)
 
