@@ -61,7 +61,7 @@ from l4strace.fallback.response import Response
 from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Finding, Measure, Rule, Severity, Skipped
-from l4strace.rules.support import datagrams, logged_classic, subjects
+from l4strace.rules.support import datagrams, logged_reductions, subjects
 from l4strace.rules.support.fallback_words import (
     ABOVE,
     BELOW,
@@ -85,7 +85,7 @@ CLASSIC_SENDER = "An ECT(1) sender reduces like a classic one"
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each ECT(1) direction whose reductions follow one law."""
-    by_log = logged_classic.findings(evidence, CLASSIC_SENDER)
+    by_log = logged_reductions.findings(evidence, CLASSIC_SENDER)
     unlogged = datagrams.unlogged(evidence, datagrams.ect1(evidence))
     unknown = [*datagrams.media(evidence), *unlogged]
     return [*_by_packets(evidence), *by_log, *unknown]

@@ -12,7 +12,7 @@ from l4strace.prague.constants import FRAC_CWND_UNIT
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
 from l4strace.rules.l4s201_ece_ignored import MIN_WINDOW
 from l4strace.rules.l4s203_loss_ignored import MIN_EPISODES
-from l4strace.rules.support import paths, subjects
+from l4strace.rules.support import logged_reductions, paths, subjects
 from l4strace.rules.support.datagrams import MEDIA_RATE, UNKNOWN_LAW
 from l4strace.schema.words import BOTTLENECKS, CLASSIC_OR_PER_FLOW
 from l4strace.wording.quantities import count, quantity, share
@@ -64,7 +64,12 @@ def scalable(sender: Sender) -> Answer:
 
 
 def _scalable_over_udp(sender: Sender) -> Answer:
-    """Whether it does as UDP Prague's controller does, or gave up what any law asks for."""
+    """Whether it does as UDP Prague's controller does, or gave up what any law asks for.
+
+    The log of the sender shows each reduction where neither packets nor marks do.
+    """
+    if (classic := sender.found("L4S308")) and classic.variant == logged_reductions.VARIANT:
+        return FAIL, classic.message
     if row := sender.of(controlled.followed(sender.evidence)):
         return PASS, (
             "The data in flight is the window of UDP Prague's controller, replayed from the "
@@ -75,6 +80,13 @@ def _scalable_over_udp(sender: Sender) -> Answer:
         before, after = (quantity(row[name], "bit/s") for name in ("before_bps", "after_bps"))
         fact = f"Marks asked for half of the rate: it fell from {before} to {after}."
         return (PASS if row["after_bps"] <= row["before_bps"] / 2 else NOT_SHOWN), fact
+    logs = logged_reductions.by_half_alpha(sender.evidence)
+    for row in logs.filter(flow=sender.flow, forward=sender.forward).head(1).to_dicts():
+        made = count(row["samples"], "reduction")
+        return PASS, (
+            f"Its log shows {made} after CE, by {share(row['fraction'])} in the median; alpha/2 is "
+            f"at most {share(row['half_alpha'])}."
+        )
     return NOT_SHOWN, f"Not compared: {UNKNOWN_LAW}."
 
 

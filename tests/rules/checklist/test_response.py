@@ -10,8 +10,10 @@ from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Severity
 from l4strace.rules.checklist import response
 from l4strace.rules.checklist.sender import Sender, senders
+from l4strace.rules.support import logged_reductions
 from tests.support.frames import MS, evidence, frame, stack
 from tests.support.scenes import bottleneck, laws, log
+from tests.support.sender_logs import marks, saw, scene
 
 Tables = dict[str, pl.DataFrame]
 
@@ -58,6 +60,27 @@ def test_over_udp_the_replay_or_what_marks_asked_for_shows_it() -> None:
         pressed = frame("pressed", before_bps=1e7, after_bps=after)
         answer, fact = response.scalable(sender(flows=flows, pressed=pressed))
         assert (answer, fact[:34]) == (verdict, "Marks asked for half of the rate: ")
+
+
+def test_over_udp_the_log_of_the_sender_shows_it_too() -> None:
+    ce = [20 * marked for marked in marks(30)]
+    for fraction, verdict in ((0.06, "pass"), (0.03, "not shown")):
+        (found,) = senders(scene(saw(30, fraction), ce), ())
+        assert response.scalable(found)[0] == verdict
+    (found,) = senders(scene(saw(30, 0.06), ce), ())
+    assert response.scalable(found)[1] == (
+        "Its log shows 30 reductions after CE, by 6 % in the median; alpha/2 is at most 7.8 %."
+    )
+    classic = Finding(
+        Severity.WARNING,
+        Confidence.MEDIUM,
+        "Like a classic one.",
+        rule="L4S308",
+        flow=0,
+        variant=logged_reductions.VARIANT,
+    )
+    (found,) = senders(scene(saw(30, 0.3), ce), [classic])
+    assert response.scalable(found) == ("fail", "Like a classic one.")
 
 
 def losses(count: int, fraction: float, **columns: Any) -> pl.DataFrame:

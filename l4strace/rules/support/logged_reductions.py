@@ -1,11 +1,11 @@
-"""ECT(1) senders over UDP whose own log shows that they reduce as classic ones do."""
+"""Reductions in the logs of ECT(1) senders over UDP: by alpha/2, or as those of classic ones."""
 
 import polars as pl
 
 from l4strace.derive import neighbors, vantage
 from l4strace.derive.senders import logged
 from l4strace.derive.senders.laws import MIN_LAW_ROUNDS
-from l4strace.evidence import Evidence, Row, traffic
+from l4strace.evidence import Evidence, Row, kept, traffic
 from l4strace.model import Confidence, Finding, Measure, Severity, direction_of
 from l4strace.prague.constants import CUT_FLOOR
 from l4strace.schema.keys import DIRECTION, KEY
@@ -14,13 +14,34 @@ from l4strace.wording.quantities import share
 VARIANT = "classic-sender"
 
 
+LEAST_OF_ALPHA = 0.5
+"""Share of the most that alpha/2 asks for (see `logged.reductions`) from which a reduction follows
+it. By eye: alpha of recorded senders, from 0, asks for two thirds and more of that."""
+
+
 def findings(evidence: Evidence, headline: str) -> list[Finding]:
     """One for each logged direction whose reductions after CE are far deeper than alpha/2."""
     if evidence.udp_kernel.is_empty():
         return []
-    after_ce = logged.reductions(evidence).filter(pl.col("cause") == "ce")
-    rows = (
-        after_ce.join(_ect1(evidence), on=DIRECTION, how="semi")
+    # As for `deep` of table `laws`.
+    deep = pl.col("least") >= (pl.col("half_alpha") + CUT_FLOOR) / 2
+    rows = after_ce(evidence).filter(deep)
+    return [_finding(headline, row) for row in rows.iter_rows(named=True)]
+
+
+def by_half_alpha(evidence: Evidence) -> pl.DataFrame:
+    """Rows of `after_ce` whose reductions are those of alpha/2, as far as whole packets show it."""
+    asked = pl.col("half_alpha")
+    near = (pl.col("least") <= asked) & (pl.col("fraction") >= LEAST_OF_ALPHA * asked)
+    return after_ce(evidence).filter(near)
+
+
+@kept
+def after_ce(evidence: Evidence) -> pl.DataFrame:
+    """Logged directions with ECT(1) and enough reductions after CE: KEY, `samples`, medians."""
+    made = logged.reductions(evidence).filter(pl.col("cause") == "ce")
+    return (
+        made.join(_ect1(evidence), on=DIRECTION, how="semi")
         .group_by(KEY, maintain_order=True)
         .agg(
             pl.len().alias("samples"),
@@ -28,13 +49,8 @@ def findings(evidence: Evidence, headline: str) -> list[Finding]:
             pl.col("ts_ns").min().alias("first_ns"),
             pl.col("ts_ns").max().alias("last_ns"),
         )
-        .filter(
-            pl.col("samples") >= MIN_LAW_ROUNDS,
-            # As for `deep` of table `laws`.
-            pl.col("least") >= (pl.col("half_alpha") + CUT_FLOOR) / 2,
-        )
+        .filter(pl.col("samples") >= MIN_LAW_ROUNDS)
     )
-    return [_finding(headline, row) for row in rows.iter_rows(named=True)]
 
 
 def _ect1(evidence: Evidence) -> pl.DataFrame:
