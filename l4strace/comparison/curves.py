@@ -43,7 +43,7 @@ def _goodput(direction: Direction) -> Drawn | None:
         return None
     rates = goodput.rates_of(direction)
     curve = points(rates.x, rates.goodput_bps, MOST_POINTS, goodput.MBIT)
-    every = duration(goodput.interval(direction) * 1e6)
+    every = duration(direction.interval * 1e6)
     return Drawn(curve, f"mean {goodput.mean(direction)}, over intervals of {every}")
 
 
@@ -65,7 +65,7 @@ def _marks(direction: Direction) -> Drawn | None:
         return None
     ended = rounds["x"] + (rounds["end_ns"] - rounds["start_ns"]) / 1e9
     columns = ("ce_best", "acked_packets")
-    middles, counts = sums(rounds, ended, goodput.interval(direction), *columns)
+    middles, counts = sums(rounds, ended, direction.interval, *columns)
     shown = [
         (x, 100 * marked / acked)
         for x, marked, acked in zip(middles, *counts, strict=True)

@@ -11,6 +11,7 @@ import polars as pl
 
 from l4strace.derive.noise import NOTED_US
 from l4strace.derive.senders.cuts import with_regrowth
+from l4strace.page.drawing.smooth import interval_of
 from l4strace.page.drawing.thin import MAX_POINTS
 from l4strace.schema.words import PRAGUE
 from l4strace.wording import mark_bounds
@@ -99,6 +100,11 @@ class Direction:
     def rounds(self) -> pl.DataFrame:
         """`rounds` near the sender, with ``x``."""
         return self._timed(self.evidence.rounds, "start_ns", self.source)
+
+    @cached_property
+    def interval(self) -> float:
+        """Seconds of the intervals of its rates."""
+        return interval_of(self.rounds, self.axis.length)
 
     @cached_property
     def far_rounds(self) -> pl.DataFrame:

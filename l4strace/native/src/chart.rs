@@ -1,5 +1,6 @@
 //! What the page's charts show of many rounds: see `l4strace/page/drawing/smooth.py`.
 
+use crate::measure::floor;
 use crate::measure::rounds::Rounds;
 
 /// The interval of each row, in order from the first that holds one.
@@ -13,16 +14,16 @@ pub struct Slots {
 
 impl Slots {
     /// A row belongs to the interval in which it `ended`, in seconds as `interval` is.
-    pub fn of(ended: impl Iterator<Item = f64> + Clone, interval: f64) -> Slots {
+    pub fn of(ended: impl Iterator<Item = f64>, interval: f64) -> Slots {
         // As polars divides by a number: the last round may end on the edge of an interval.
         let inverse = 1.0 / interval;
-        let slots = ended.map(|at| (at * inverse).floor() as i64);
-        let (Some(first), Some(last)) = (slots.clone().min(), slots.clone().max()) else {
+        let slots: Vec<i64> = ended.map(|at| floor(at * inverse)).collect();
+        let (Some(&first), Some(&last)) = (slots.iter().min(), slots.iter().max()) else {
             return Slots::default();
         };
         Slots {
             first,
-            of: slots.map(|slot| (slot - first) as u32).collect(),
+            of: slots.into_iter().map(|slot| (slot - first) as u32).collect(),
             count: (last - first) as usize + 1,
         }
     }

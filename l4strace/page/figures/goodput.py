@@ -7,7 +7,7 @@ from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import LOSS, MEASURED
 from l4strace.page.drawing.series import dots, line, points
-from l4strace.page.drawing.smooth import Rates, interval_of, per_interval
+from l4strace.page.drawing.smooth import Rates, per_interval
 from l4strace.wording.amounts import NONE, bit_rate, data_size, duration
 from l4strace.wording.quantities import count
 
@@ -40,7 +40,7 @@ def draw(direction: Direction) -> Figure | None:
 
 def describe(direction: Direction) -> str:
     """The chart in words."""
-    every = duration(interval(direction) * 1e6)
+    every = duration(direction.interval * 1e6)
     counted = f"{data_size(direction.delivered_bytes)} {direction.counted}"
     return f"Over intervals of {every}. Mean {mean(direction)} ({counted}){_losses(direction)}."
 
@@ -63,9 +63,4 @@ def _losses(direction: Direction) -> str:
 
 def rates_of(direction: Direction) -> Rates:
     """Goodput and retransmissions of each interval."""
-    return per_interval(direction.rounds, interval(direction))
-
-
-def interval(direction: Direction) -> float:
-    """Seconds of the intervals of its rates."""
-    return interval_of(direction.rounds, direction.axis.length)
+    return per_interval(direction.rounds, direction.interval)

@@ -91,8 +91,12 @@ fn slot_width(lengths: impl Iterator<Item = f64> + Clone) -> f64 {
     numbers::median(&mut lengths.collect::<Vec<_>>()).map_or(BIN_NS, |usual| BIN_NS.max(2.0 * usual))
 }
 
-/// Number of the slot of a moment, rounded down: `f64::floor` is a call into libm.
+/// Number of the slot of a moment.
 fn slot_of(ns: i64, width_ns: f64) -> i64 {
-    let slots = ns as f64 / width_ns;
-    slots as i64 - i64::from(slots < slots as i64 as f64)
+    floor(ns as f64 / width_ns)
+}
+
+/// A number rounded down: `f64::floor` is a call into libm.
+pub fn floor(number: f64) -> i64 {
+    number as i64 - i64::from(number < number as i64 as f64)
 }

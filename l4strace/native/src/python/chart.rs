@@ -44,9 +44,12 @@ fn per_interval(rows: Given, interval: f64, columns: Vec<String>) -> PyResult<(i
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
 fn totals(py: Python<'_>, rounds: Given) -> PyResult<ArrowTable> {
-    let mut rows: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
-    for (row, key) in keys(&rounds)?.enumerate() {
-        rows.entry(key).or_default().push(row);
+    let keys: Vec<Key> = keys(&rounds)?.collect();
+    let (mut rows, mut next) = (BTreeMap::<Key, Vec<usize>>::new(), 0);
+    // Those of a direction mostly stand together.
+    for own in keys.chunk_by(|a, b| a == b) {
+        rows.entry(own[0]).or_default().extend(next..next + own.len());
+        next += own.len();
     }
     let rounds = counted(&rounds)?;
     let of = |(key, rows)| (key, Totals::of(&rounds, rows));

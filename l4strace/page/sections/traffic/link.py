@@ -199,9 +199,10 @@ class Link:
     def interval(self) -> float:
         """Seconds of the intervals in which the panels count."""
         # Of the slowest flow: shorter ones would see each of its rounds as a peak and a gap.
-        parts = self.flows or (self.all,)
-        lengths = (part.rounds.select("start_ns", "end_ns", "acked_bytes") for part in parts)
-        return max(interval_of(rows.collect(), self.case.axis.length) for rows in lengths)
+        if self.directions:
+            return max(direction.interval for direction in self.directions)
+        lengths = self.all.rounds.select("start_ns", "end_ns", "acked_bytes")
+        return interval_of(lengths.collect(), self.case.axis.length)
 
     @cached_property
     def slots(self) -> Slots:

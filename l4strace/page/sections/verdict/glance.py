@@ -13,7 +13,7 @@ from l4strace.page.direction import Direction
 from l4strace.page.drawing.layout import shade, timeline
 from l4strace.page.drawing.palette import FLOWS, SEVERITIES
 from l4strace.page.drawing.series import line, points
-from l4strace.page.drawing.smooth import interval_of, per_interval
+from l4strace.page.drawing.smooth import per_interval
 from l4strace.page.figures import TIMELINES, goodput, marks, queue, rtt, window
 from l4strace.wording.amounts import bit_rate, duration
 
@@ -68,7 +68,7 @@ def _goodput(case: Case) -> Chart | None:
     if not directions:
         return _of_the_log(case)
     # Shorter than the rounds of a flow, they would show each as a peak above the capacity.
-    spans = (interval_of(d.rounds, case.axis.length) for d in directions)
+    spans = (direction.interval for direction in directions)
     interval = max(case.axis.length / INTERVALS, 0.05, *spans)
     traces, names = [], _names(directions)
     for one, name, stroke in zip(directions, names, FLOWS, strict=False):
