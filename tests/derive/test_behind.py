@@ -55,3 +55,18 @@ def test_no_window_shows_there() -> None:
     counted = {"data_ect1": 1000, "ce_fed_back_best": 8}
     seen, unseen = run(made, **counted), run(made, data_ce=8, **counted)
     assert (cuts.table(seen).height, cuts.table(unseen).height) == (8, 0)
+
+
+def test_echoes_are_kept_there_as_cwr_answers_them() -> None:
+    """L4S201 judges a sender that sets no CWR wherever it is captured."""
+    flight = [20, 20, 20, 10, 10, 10, 10, 10] * 8
+    made = rounds(
+        64,
+        ce_best=None,
+        ece_acks=[0, 0, 1, 0, 0, 0, 0, 0] * 8,
+        inflight_max_packets=flight,
+        acked_packets=flight,
+        limited_by="cwnd",
+    )
+    found = cuts.table(run(made, data_ce=8, cwr_packets=0, ce_fed_back_best=None))
+    assert found["cause"].to_list() == ["ece"] * 8

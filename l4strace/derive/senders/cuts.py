@@ -107,13 +107,19 @@ def _with_round(cuts: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
 def _from_packets(capture: Capture) -> pl.DataFrame:
     """Cuts at rounds with marks, ECE or retransmissions, measured by what was in flight.
 
-    Behind a queue that marks or drops no more is in flight than it lets pass.
+    Behind a queue that marks or drops no more is in flight than it lets pass. Only classic ECN
+    shows there, by its CWR, whether the sender answers.
 
     Of senders over UDP the laws are not those of TCP. UDP Prague's window shows in flight: its
     reductions after loss are known.
     """
     udp, cuts = over_udp(capture), pl.LazyFrame(measured(capture).cuts())
-    cuts = cuts.join(behind.directions(capture).lazy(), on=KEY, how="anti", maintain_order="left")
+    unseen = behind.directions(capture).lazy().with_columns(unseen=True)
+    cuts = (
+        cuts.join(unseen, on=KEY, how="left", maintain_order="left")
+        .filter(pl.col("unseen").is_null() | (pl.col("cause") == "ece"))
+        .drop("unseen")
+    )
     if udp.height:
         prague = udp.filter(transport="udp-prague")["flow"].implode()
         after_loss = pl.col("flow").is_in(prague) & (pl.col("cause") == "loss")
