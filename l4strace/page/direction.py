@@ -16,7 +16,7 @@ from l4strace.page.drawing.thin import MAX_POINTS
 from l4strace.schema.words import PRAGUE
 from l4strace.wording import mark_bounds
 from l4strace.wording.moments import TimeAxis
-from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name, negotiated
+from l4strace.wording.names import FANCY_ARROW, direction_key, direction_name, negotiated, sender
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
@@ -73,9 +73,9 @@ class Direction:
     @cached_property
     def nature(self) -> str:
         """Sender and codepoint: `cubic, ECT(0)`."""
-        controls = self.totals["cc"] or (negotiated(self.row) if self.over_udp else "")
-        sender = f"{controls}, " if controls else ""
-        return f"{sender}{self.codepoint}"
+        control = self.totals["cc"] or ""
+        who = sender(negotiated(self.row), control) if self.over_udp else control
+        return f"{who}, {self.codepoint}" if who else self.codepoint
 
     @property
     def over_udp(self) -> bool:

@@ -64,6 +64,13 @@ def negotiated(flow: dict[str, Any]) -> str:
     return TRANSPORTS[transport]
 
 
+def sender(transport: str, control: str | None) -> str:
+    """`QUIC, prague`; `UDP Prague` alone, which names its congestion control itself."""
+    if not control or control in transport.lower():
+        return transport
+    return f"{transport}, {control}"
+
+
 DSCPS = {0: "best effort", 8: "CS1", 34: "AF41", 40: "CS5", 45: "NQB", 46: "EF", 48: "CS6"}
 """DiffServ codepoints with a name that people use (RFC 2474, 2597, 3246 and 9956)."""
 

@@ -28,3 +28,9 @@ def test_file_names_keep_their_folder_only_where_they_need_it():
     assert names.short_names(["a/x.pcap", "b/x.pcap", "b/y.pcap"]) == [
         "a/x.pcap", "b/x.pcap", "y.pcap"
     ]  # fmt: skip
+
+
+def test_a_transport_that_names_its_control_is_named_once():
+    assert names.sender("UDP Prague", "prague") == "UDP Prague"
+    assert names.sender("QUIC", "prague") == "QUIC, prague"
+    assert names.sender("RTP", None) == "RTP"

@@ -18,6 +18,7 @@ from l4strace.schema.keys import DIRECTION as DIRECTION
 from l4strace.schema.keys import KEY as KEY
 from l4strace.schema.words import TRANSPORTS
 from l4strace.wording.moments import moment as moment
+from l4strace.wording.names import sender
 
 
 def hedge(confidence: float | None) -> str:
@@ -103,8 +104,7 @@ def named(evidence: Evidence, flow: int) -> str:
     cc = control(evidence, flow, larger["forward"][-1]) if larger.height else ""
     over_tcp = row["transport"] in (None, "tcp")
     who = f"port {row['client_port']}" if over_tcp else TRANSPORTS[row["transport"]]
-    words = (who, cc, max(counts, key=lambda c: counts[c]))
-    return f"flow {flow} ({', '.join(filter(None, words))})"
+    return f"flow {flow} ({sender(who, cc)}, {max(counts, key=lambda c: counts[c])})"
 
 
 def span(begin_ns: int | None, end_ns: int) -> tuple[int, int] | None:
