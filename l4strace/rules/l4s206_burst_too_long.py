@@ -32,6 +32,7 @@ RFC 9331 section 4.3 (limit bursts); RFC 9956 (NQB); tcp_prague.c, prague_burst_
 
 import polars as pl
 
+from l4strace.derive import neighbors, numbers
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, datagrams, subjects
@@ -60,18 +61,23 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if rated.is_empty():
         why = "no direction with ECT(1) or DSCP 45 and enough data to estimate its rate"
         return datagrams.lacking(datagrams.ect1(evidence), why)
+    # By one number: polars writes a key of several columns into a text for each row.
+    of = numbers.directions(evidence).alias("of")
     bursts = (
-        evidence.rounds.select(*subjects.KEY, "burst_bytes", "burst_frame")
+        evidence.rounds.lazy()
+        .select(of, "burst_bytes", "burst_frame")
         .filter(pl.col("burst_bytes").is_not_null())
-        .group_by(subjects.KEY)
+        .group_by("of")
         .agg(
             pl.len().alias("rounds"),
             pl.col("burst_bytes").median().alias("burst"),
             pl.col("burst_bytes").max().alias("worst"),
             pl.col("burst_frame").sort_by("burst_bytes").last().alias("frame"),
         )
+        .collect()
     )
-    judged = rated.join(bursts, on=subjects.KEY)
+    numbered = neighbors.directions(evidence).select(subjects.KEY).with_row_index("of")
+    judged = rated.join(numbered, on=subjects.KEY).join(bursts, on="of")
     long = judged.with_columns(
         (pl.col("burst") * 8e6 / pl.col("rate_bps")).alias("burst_us")
     ).filter(
