@@ -60,7 +60,8 @@ def echoed(capture: Capture) -> pl.DataFrame:
     )
     if found.is_empty():
         return found
-    rounds = vantage.rounds(capture).filter(pl.col("ece_acks") > 0)
+    rounds = vantage.rounds(capture).select(*KEY, "ece_acks", "rtt_samples")
+    rounds = rounds.filter(pl.col("ece_acks") > 0)
     went_on = (pl.col("ece_acks") >= pl.col("rtt_samples")).slice(1).mean()
     whole = rounds.group_by(KEY).agg(went_on=went_on).filter(pl.col("went_on") >= EVERY_PACKET)
     return found.join(whole.select(KEY), on=KEY, how="semi")

@@ -74,8 +74,8 @@ class Sender:
     @cached_property
     def bursts(self) -> pl.Series:
         """`burst_bytes` of its rounds that have any, in the capture nearest to it."""
-        rounds = self.evidence.rounds.select(*subjects.KEY, "burst_bytes").drop_nulls("burst_bytes")
-        return self._of(rounds)["burst_bytes"]
+        rounds = self.evidence.rounds.select(*subjects.KEY, "burst_bytes")
+        return self._of(rounds)["burst_bytes"].drop_nulls()
 
     @cached_property
     def kernel(self) -> pl.DataFrame:

@@ -26,7 +26,7 @@ def repeated(evidence: Evidence) -> pl.DataFrame:
     found = evidence.directions.filter((again >= MIN_REPEATED) & nearly_all)
     if found.is_empty():
         return found
-    rounds = evidence.rounds.filter(pl.col("retransmits") > 0)
+    rounds = evidence.rounds.lazy().filter(pl.col("retransmits") > 0)
     holes = pl.col("sacked_rtt_max_us").is_not_null().mean()
     repaired = rounds.group_by(KEY).agg(holes=holes).filter(pl.col("holes") >= REPAIRED)
-    return found.join(repaired, on=KEY, how="anti", maintain_order="left")
+    return found.join(repaired.collect(), on=KEY, how="anti", maintain_order="left")
