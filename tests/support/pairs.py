@@ -12,7 +12,7 @@ from l4strace import pipeline
 from l4strace.bottleneck.agreement import OPEN, WHICH
 from l4strace.derive import vantage
 from l4strace.model import Severity
-from l4strace.schema.words import CLASSIC_OR_PER_FLOW
+from l4strace.schema.words import CLASSIC_OR_PER_FLOW, NEVER_MARK
 
 NEEDS_BOTH = {"L4S104", "L4S105", "L4S107", "L4S109", "L4S112"}
 """What the path does to codepoints and options shows where two captures are compared."""
@@ -146,4 +146,6 @@ def _go_together(kind: str, known: str | None) -> bool:
     """Both ends may show which of two kinds it is, or what one end cannot; never another one."""
     if kind == CLASSIC_OR_PER_FLOW:
         return known in (kind, *WHICH)
+    if kind == "unmarked":
+        return known in NEVER_MARK
     return kind in (known, *OPEN)
