@@ -54,10 +54,14 @@ def test_no_warning_is_untrue(lab: Any, tmp_path: Path) -> None:
         folder = tmp_path / one.name
         cache = tmp_path / "diagnoses"
         cache.mkdir(exist_ok=True)
-        document = lab.truth.diagnose(folder, lab.truth.INPUTS["packets"], cache, lab.truth.PROJECT)
-        assert isinstance(document, dict), document
         facts = lab.facts.Facts(json.loads((folder / "truth.json").read_text()))
-        lab.truth.judge_run(facts, document, tally)
+        for place in ("packets", "receiver", "router"):
+            where = cache / place
+            where.mkdir(exist_ok=True)
+            inputs = lab.truth.INPUTS[place]
+            document = lab.truth.diagnose(folder, inputs, where, lab.truth.PROJECT)
+            assert isinstance(document, dict), document
+            lab.truth.judge_run(facts, document, tally)
     judged = sum(tally.weighty.values(), Counter())
     assert judged["right"] > 0
     assert judged["wrong"] == 0, [run.wrong for run in tally.runs if run.wrong]

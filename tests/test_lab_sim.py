@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -51,6 +52,15 @@ def run(sim: ModuleType, scenario: Any, folder: Path) -> dict[str, Any]:
     said = sim.simulate(scenario, folder, LAB)
     assert "FAILED" not in said
     return dict(json.loads((folder / scenario.name / "truth.json").read_text()))
+
+
+def test_seeds_whose_times_no_pcap_holds_are_refused(
+    sim: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["simulate.py", "--seed", "90533"])
+    with pytest.raises(SystemExit):
+        sim.main()
+    assert "--seed is at most 89831" in capsys.readouterr().err
 
 
 def test_the_same_scenario_gives_the_same_packets(sim: ModuleType, rebuilt: Any, tmp_path: Path):
