@@ -229,6 +229,21 @@ def test_a_small_flow_that_opens_the_event_is_not_the_cause_of_its_height() -> N
     assert (row["cause"], row["culprit"], row["peak_packets"]) == ("slow-start", 1, 310)
 
 
+def test_a_flow_that_begins_in_the_highest_round_is_the_cause() -> None:
+    """Simulated run s71129-028: at both ends the round that waited most began before the flow."""
+    high = [400.0] * 100 + [210_000.0] + [200_000.0] * 29 + [400.0] * 70
+    newcomer = rounds(
+        100,
+        begin_ns=1_002 * MS,
+        flow=1,
+        **waits([400.0] + [200_000.0] * 20 + [400.0] * 79),
+        slow_start=[True] * 2 + [False] * 98,
+        inflight_max_packets=[310] * 2 + [10] * 98,
+    )
+    row = table(rounds(200, **waits(high)), newcomer).row(0, named=True)
+    assert (row["cause"], row["culprit"], row["hit"]) == ("slow-start", 1, "0, 1")
+
+
 def test_a_flow_that_just_began_is_the_cause() -> None:
     newcomer = rounds(100, begin_ns=990 * MS, flow=1, **waits([400.0] * 100))
     row = table(rounds(200, **waits(HIGH)), newcomer).row(0, named=True)

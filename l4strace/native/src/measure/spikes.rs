@@ -35,7 +35,7 @@ const BURST_RATIO: f64 = 8.0;
 /// One event of a path, whichever flows it hit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spike {
-    /// The direction that it hit hardest, and when.
+    /// The direction that it hit hardest, and by when.
     pub of: usize,
     pub highest_ns: i64,
     pub height_us: f64,
@@ -269,7 +269,7 @@ fn spike(rounds: &Rounds<'_>, peaks: &[Peak]) -> Spike {
     let usual_burst = peaks.iter().fold(None, |burst, peak| most(burst, peak.usual_burst));
     Spike {
         of: highest.of,
-        highest_ns: highest.start_ns,
+        highest_ns: rounds.end_ns.or_zero(highest.row),
         height_us: highest.us,
         usual_us: highest.usual_us,
         one_way: highest.one_way,
