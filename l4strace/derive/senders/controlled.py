@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace.derive.senders.laws import MIN_LAW_ROUNDS
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 
@@ -22,10 +23,6 @@ are near to whatever the sender does."""
 EXPLAINED = 0.9
 """Share of round trips from which the replay explains the sender. By eye: recorded senders have
 0.95 and more, and the same packets under feedback with half or twice the marks 0.46 and less."""
-
-MIN_REDUCTIONS = 5
-"""Reductions of the replay that a sender must have followed, as for laws of TCP
-(`laws.MIN_LAW_ROUNDS`): without one a window that grows is the same under any law."""
 
 
 @kept
@@ -51,4 +48,5 @@ def followed(capture: Capture) -> pl.DataFrame:
         .group_by(KEY, maintain_order=True)
         .agg(trips=pl.len(), share=pl.col("near").mean(), reductions=pl.col("made").sum())
     )
-    return counted.filter(pl.col("share") >= EXPLAINED, pl.col("reductions") >= MIN_REDUCTIONS)
+    # Without a reduction a window that grows is the same under any law.
+    return counted.filter(pl.col("share") >= EXPLAINED, pl.col("reductions") >= MIN_LAW_ROUNDS)

@@ -64,9 +64,9 @@ def scalable(sender: Sender) -> Answer:
 
 
 def _scalable_over_udp(sender: Sender) -> Answer:
-    """Whether it does as UDP Prague's controller does, or gave up what any law asks for.
+    """Whether it follows UDP Prague's controller, or at least halves its rate under many marks.
 
-    The log of the sender shows each reduction where neither packets nor marks do.
+    Where packets show neither, the sender's log shows each reduction.
     """
     if (classic := sender.found("L4S308")) and classic.variant == logged_reductions.VARIANT:
         return FAIL, classic.message

@@ -14,11 +14,6 @@ from l4strace.wording.quantities import share
 VARIANT = "classic-sender"
 
 
-LEAST_OF_ALPHA = 0.5
-"""Share of the most that alpha/2 asks for (see `logged.reductions`) from which a reduction follows
-it. By eye: alpha of recorded senders, from 0, asks for two thirds and more of that."""
-
-
 def findings(evidence: Evidence, headline: str) -> list[Finding]:
     """One for each logged direction whose reductions after CE are far deeper than alpha/2."""
     if evidence.udp_kernel.is_empty():
@@ -31,8 +26,9 @@ def findings(evidence: Evidence, headline: str) -> list[Finding]:
 
 def by_half_alpha(evidence: Evidence) -> pl.DataFrame:
     """Rows of `after_ce` whose reductions are those of alpha/2, as far as whole packets show it."""
-    asked = pl.col("half_alpha")
-    near = (pl.col("least") <= asked) & (pl.col("fraction") >= LEAST_OF_ALPHA * asked)
+    # Nearer to alpha/2 than to no reduction; `half_alpha` is the most that it can be.
+    most = pl.col("half_alpha")
+    near = (pl.col("least") <= most) & (pl.col("fraction") >= most / 2)
     return after_ce(evidence).filter(near)
 
 
@@ -61,18 +57,18 @@ def _ect1(evidence: Evidence) -> pl.DataFrame:
 
 
 def _finding(headline: str, row: Row) -> Finding:
-    given, asked = share(row["fraction"]), share(row["half_alpha"])
+    given, most = share(row["fraction"]), share(row["half_alpha"])
     return Finding(
         Severity.WARNING,
         Confidence.MEDIUM,
         f"A sender with ECT(1) reduces like a classic one: its log shows {row['samples']:,} "
-        f"reductions after CE, by {given} in the median; alpha/2 is at most {asked}.",
+        f"reductions after CE, by {given} in the median; alpha/2 is at most {most}.",
         "Send ECT(0) with this congestion control, or use a scalable one.",
         **direction_of(row),
         span_ns=(row["first_ns"], row["last_ns"]),
         measures=(
             Measure("reductions after CE", row["samples"]),
-            Measure("median reduction", row["fraction"], "share", f"at most {asked}"),
+            Measure("median reduction", row["fraction"], "share", f"at most {most}"),
         ),
         headline=headline,
         variant=VARIANT,
