@@ -58,7 +58,7 @@ NEVER_MARK = {
     "dropping": "An AQM drops instead of marking",
     "unmarked": "The queue does not mark",
 }
-"""Kinds of queues that never mark -> the clause that says so."""
+"""`bottlenecks.kind` of queues that never mark -> what finding L4S402 says of each."""
 
 EVENTS = (
     *("ack", "alpha", "detect", "cwr", "fallback", "loss", "init", "release"),
