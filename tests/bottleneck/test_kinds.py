@@ -58,6 +58,12 @@ def test_its_sentence_states_signs_that_it_needs_and_their_numbers(
     assert text.endswith(".")
 
 
+@pytest.mark.parametrize(("before", "kind"), [(0, "policed"), (117, "unknown")])
+def test_what_is_lost_before_the_capture_shows_no_policer(before: int, kind: str) -> None:
+    (dropped,) = (shown for row, shown in zip(ROWS, SHOWN, strict=True) if row.kind == "policed")
+    assert verdict.of(dropped._replace(lost_before=before)).kind == kind
+
+
 def test_two_thresholds_far_apart_are_not_those_of_one_aqm_for_each_flow() -> None:
     """Simulated run s9902-009: DualPI2 with jitter, of which CUBIC showed "a queue per flow"."""
     jitter = {"mark_limit_us": 3_000.0, "noise_us": 11_900.0, "floor_us": 12.6e3, "base_us": 8.5e3}
