@@ -24,8 +24,6 @@ OF_TUPLES = {"_asdict", "_field_defaults", "_fields", "_make", "_replace"}
 IMPORTER = {"meta_path", "path_hooks", "path_importer_cache"}
 STREAMS = {"sys.stderr", "setattr(sys, name, os.fdopen(number, 'r' if number == 0 else 'w'))"}
 """Python documents that a program may set its own streams."""
-PYSHARK = {"layer._all_fields", "capture._running_processes"}
-"""Has no other way to a field's whole name, nor past a tshark that failed. May only shrink."""
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:
@@ -107,7 +105,7 @@ def private(tree: ast.Module, own: set[str]) -> Iterator[tuple[int, str]]:
             package = names.get(caller(node) or "", "").partition(".")[0]
             theirs = package and package not in OWN | sys.stdlib_module_names
             theirs = theirs or (not package and node.attr not in own)
-            if theirs and ast.unparse(node) not in PYSHARK:
+            if theirs:
                 yield node.lineno, ast.unparse(node)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             module = getattr(node, "module", None) or ""

@@ -8,6 +8,7 @@ which the last belongs to the innermost header.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -197,30 +198,40 @@ def dissect(path: str, frames: Iterable[int]) -> Iterator[dict[str, list[str]]]:
         from pyshark.tshark.tshark import TSharkNotFoundException
     except ImportError as error:
         raise UsageError("pyshark is missing", "pip install 'l4strace[wireshark]'") from error
+
+    class Capture(pyshark.FileCapture):  # type: ignore[misc]  # pyshark has no types
+        """Closes once more when it is collected: a crash has been told by then."""
+
+        def close(self) -> None:
+            with suppress(TSharkCrashException):
+                super().close()
+
     chosen = "frame.number in {" + ", ".join(map(str, sorted(missing))) + "}"
     try:
-        capture = pyshark.FileCapture(
+        with Capture(
             path, display_filter=chosen, keep_packets=False, override_prefs=OPTIONS
-        )
-        with capture:
+        ) as capture:
             for packet in capture:
                 missing.discard(int(packet.number))
                 yield _flattened([packet.frame_info, *packet.layers])
     except TSharkNotFoundException as error:
         raise UsageError("tshark is missing", "Install Wireshark's command line.") from error
-    except TSharkCrashException as error:
-        # Its destructor would close it again, and print the same crash as a traceback.
-        capture._running_processes.clear()
+    except TSharkCrashException:
         # A cut file ends in an error as well, and of a tshark that ended just as it was closed
-        # pyshark says 255, whatever its exit code was.
-        if missing:
-            raise InputError(f"{path}: tshark cannot read it") from error
+        # pyshark says 255, whatever its exit code was: what it has shown counts.
+        pass
+    if missing:
+        raise InputError(f"{path}: tshark cannot read it")
 
 
 def _flattened(layers: Sequence[Any]) -> dict[str, list[str]]:
-    """All values of all fields of a pyshark packet, innermost last."""
+    """All values of the fields that the readers look at, innermost last."""
     values: dict[str, list[str]] = {}
     for layer in layers:
-        for name, container in layer._all_fields.items():
-            values.setdefault(name, []).extend(field.show for field in container.all_fields)
+        for name in FIELDS:
+            # Of a layer that has no such field pyshark may answer with one of a similar name.
+            its = name.partition(".")[0] == layer.layer_name
+            container = layer.get_field(name) if its else None
+            if container is not None and container.name == name:
+                values.setdefault(name, []).extend(field.show for field in container.all_fields)
     return values
