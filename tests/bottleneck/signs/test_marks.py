@@ -72,6 +72,11 @@ IDLE = {"queue_max_us": 200.0, "first_marking_us": 100.0, "met_peak": True}
         ),
         (
             marks.tolerated,
+            {"path_far_unmarked": 9, "classic": SURE, "high_marks": 200},
+            {"path_far_unmarked": 9, "classic": SURE, "high_marks": 200, "cleared": True},
+        ),
+        (
+            marks.tolerated,
             {"classic_feedback": True, "high_unmarked": 3},
             {"classic_feedback": True, "high_unmarked": 2, "path_far_unmarked": 0},
         ),
