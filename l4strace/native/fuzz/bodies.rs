@@ -127,8 +127,8 @@ fn fed_back(sending: &Sending) {
     assert!(rtt.samples == 0 || (0 <= rtt.min_ns && rtt.min_ns <= rtt.max_ns));
     assert!(counts.interval_ns().is_none_or(|ns| ns >= 0));
     for row in sending.rows.iter() {
-        assert!(row.controlled.is_none_or(|state| (0.0..=1.0).contains(&state.alpha)));
-        assert!(row.rtt.is_none_or(|rtt| rtt.min_us <= rtt.max_us));
+        assert!(row.rare().controlled.is_none_or(|state| (0.0..=1.0).contains(&state.alpha)));
+        assert!(row.rtt().is_none_or(|rtt| rtt.min_us <= rtt.max_us));
         assert!(row.goodput_bps().is_none_or(|bps| bps >= 0.0 && bps.is_finite()));
     }
 }

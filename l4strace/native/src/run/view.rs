@@ -282,15 +282,17 @@ impl RoundView<'_> {
     /// Alpha by one of two clocks, likeliest or a bound; over UDP, as its own controller was replayed.
     pub fn alpha(&self, clock: usize, bound: usize) -> Option<f64> {
         match (self.feedback, clock) {
-            (Feedback::Counters, _) => Some(self.row.alphas[clock].values[bound]),
-            (Feedback::Reports { .. }, 0) => self.of_sender(|row| Some(f64::from(row.controlled?.alpha))),
+            (Feedback::Counters, _) => Some(self.row.marked.alphas[clock].values[bound]),
+            (Feedback::Reports { .. }, 0) => {
+                self.of_sender(|row| Some(f64::from(row.rare().controlled?.alpha)))
+            }
             _ => None,
         }
     }
 
     /// Packets that the sender lets fly.
     pub fn window(&self) -> Option<f64> {
-        let replayed = self.of_sender(|row| Some(f64::from(row.controlled?.window)));
+        let replayed = self.of_sender(|row| Some(f64::from(row.rare().controlled?.window)));
         self.row.cwnd_packets.get().or(replayed)
     }
 

@@ -283,7 +283,7 @@ fn a_round_ends_when_its_data_comes_back() {
     assert_eq!(rounds[0].end_ns, 50 * MS);
     assert_eq!(rounds[1].end_ns, 59 * MS);
     assert_eq!((rounds[1].acked_packets, rounds[1].inflight_max_packets), (9, 10));
-    assert_eq!(rounds[1].rtt.map(|r| r.mean_us), Some(20_000.0));
+    assert_eq!(rounds[1].rtt().map(|r| r.mean_us), Some(20_000.0));
 }
 
 #[test]

@@ -18,7 +18,7 @@ impl Trip<'_> {
     }
 
     fn queue_us(&self) -> Option<f64> {
-        self.of_sender(|row| row.rtt.map(|rtt| (rtt.mean_us - self.least_us).max(0.0)))
+        self.of_sender(|row| row.rtt().map(|rtt| (rtt.mean_us - self.least_us).max(0.0)))
     }
 }
 
@@ -46,33 +46,45 @@ pub fn table(flows: &[UdpView<'_>]) -> Columns {
         t.i64("end_ns", rows().map(|r| r.end_ns));
         t.u64("first_frame", rows().map(|r| r.first_frame));
         t.u64("last_frame", rows().map(|r| r.last_frame));
-        t.u32("sent_packets", rows().map(|r| r.sent_packets));
+        t.u32("sent_packets", rows().map(|r| r.sent_packets()));
         t.u64("sent_bytes", rows().map(|r| r.sent_bytes));
         t.u32("reported_packets", rows().map(|r| r.acked_packets));
         t.u64("reported_bytes", rows().map(|r| r.acked_bytes));
-        t.u32("reported_ce", rows().map(|r| r.ce.best));
+        t.u32("reported_ce", rows().map(|r| r.marked.ce.best));
         t.u32("reported_lost", rows().map(|r| r.retransmits));
         t.f64("goodput_bps", rows().map(|r| r.goodput_bps()));
-        t.f64("rtt_min_us", trips.iter().map(|trip| trip.of_sender(|r| Some(r.rtt?.min_us))));
-        t.f64("rtt_mean_us", trips.iter().map(|trip| trip.of_sender(|r| Some(r.rtt?.mean_us))));
-        t.f64("rtt_max_us", trips.iter().map(|trip| trip.of_sender(|r| Some(r.rtt?.max_us))));
-        t.f64("marked_rtt_min_us", trips.iter().map(|trip| trip.of_sender(|r| Some(r.marked_rtt?.min_us))));
+        t.f64("rtt_min_us", trips.iter().map(|trip| trip.of_sender(|r| Some(r.rtt()?.min_us))));
+        t.f64("rtt_mean_us", trips.iter().map(|trip| trip.of_sender(|r| Some(r.rtt()?.mean_us))));
+        t.f64("rtt_max_us", trips.iter().map(|trip| trip.of_sender(|r| Some(r.rtt()?.max_us))));
+        t.f64(
+            "marked_rtt_min_us",
+            trips.iter().map(|trip| trip.of_sender(|r| Some(r.rare().marked_rtt?.min_us))),
+        );
         t.f64("queue_delay_us", trips.iter().map(Trip::queue_us));
         t.u64("inflight_max_bytes", trips.iter().map(|trip| trip.of_sender(|r| Some(r.inflight_max_bytes))));
         t.u32(
             "inflight_max_packets",
             trips.iter().map(|trip| trip.of_sender(|r| Some(r.inflight_max_packets))),
         );
-        t.f64("alpha", trips.iter().map(|trip| trip.of_sender(|r| Some(f64::from(r.controlled?.alpha)))));
-        t.u32("window_packets", trips.iter().map(|trip| trip.of_sender(|r| Some(r.controlled?.window))));
+        t.f64(
+            "alpha",
+            trips.iter().map(|trip| trip.of_sender(|r| Some(f64::from(r.rare().controlled?.alpha)))),
+        );
+        t.u32(
+            "window_packets",
+            trips.iter().map(|trip| trip.of_sender(|r| Some(r.rare().controlled?.window))),
+        );
         t.f64(
             "pacing_bps",
-            trips.iter().map(|trip| trip.of_sender(|r| Some(f64::from(r.controlled?.rate_bps)))),
+            trips.iter().map(|trip| trip.of_sender(|r| Some(f64::from(r.rare().controlled?.rate_bps)))),
         );
-        t.u32("reductions", trips.iter().map(|trip| trip.of_sender(|r| Some(r.controlled?.reductions))));
+        t.u32(
+            "reductions",
+            trips.iter().map(|trip| trip.of_sender(|r| Some(r.rare().controlled?.reductions))),
+        );
         t.u32(
             "empty_reductions",
-            trips.iter().map(|trip| trip.of_sender(|r| Some(r.controlled?.by_nothing))),
+            trips.iter().map(|trip| trip.of_sender(|r| Some(r.rare().controlled?.by_nothing))),
         );
     })
 }

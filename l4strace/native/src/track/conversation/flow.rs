@@ -331,7 +331,7 @@ impl Flow {
             };
             got = sender.ack(ack, &blocks[..count], p.ts_ns, self.mss[side ^ 1]);
             if let (Some(shift), 0) = (self.shift[side], p.flags & flag::SYN) {
-                sender.offered(u64::from(p.window) << shift);
+                sender.offered(u32::from(p.window) << shift);
             }
         }
         if got.packets > 0 {

@@ -88,7 +88,7 @@ impl Flow {
         let Some(sender) = peer.sender.as_mut() else { return };
         let got = sender.ack_plain(ack, plain, p.ts_ns);
         if let Some(shift) = self.shift[side] {
-            sender.offered(u64::from(p.window) << shift);
+            sender.offered(u32::from(p.window) << shift);
         }
         if got.packets > 0 {
             self.settle_window(side ^ 1, rows);

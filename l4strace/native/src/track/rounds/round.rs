@@ -17,32 +17,27 @@ pub struct RoundRow {
     pub end_ns: i64,
     pub first_frame: u64,
     pub last_frame: u64,
-    pub sent_packets: u32,
     pub sent_bytes: u64,
     /// By codepoint: Not-ECT, ECT(1), ECT(0), CE.
     pub ecn: [u32; 4],
     pub acked_packets: u32,
     pub acked_bytes: u64,
-    /// Of AccECN and of classic ECN; which of the two holds is known when the flow ends.
-    pub ce: CeRange,
-    pub ce_bytes: Option<u64>,
+    /// Whole, and exact up to 2^53.
+    pub ce_bytes: Maybe,
+    /// Of classic ECN, as [`Marked::ce`] of AccECN; which of the two holds is known when the flow ends.
     pub ece_acks: u32,
-    pub rtt: Option<RttSummary>,
+    /// Of no sample, where there are none.
+    pub rtts: RttSummary,
     pub rtt_samples: u32,
     /// Largest sample of an ACK that the receiver did not hold back.
     pub rtt_prompt_max_us: Maybe,
     /// Mean step from one sample to the next.
     pub rtt_jitter_us: Maybe,
-    /// Samples of ACKs that report a mark.
-    pub marked_rtt: Option<MarkedRtt>,
-    /// Largest RTT of packets that SACK reported.
-    pub sacked_rtt_min_us: Maybe,
-    pub sacked_rtt_max_us: Maybe,
     pub queue_delay_us: Maybe,
     pub inflight_max_bytes: u64,
     pub inflight_max_packets: u32,
     pub cwnd_packets: Maybe,
-    pub rwnd_bytes: Option<u64>,
+    pub rwnd_bytes: Option<u32>,
     pub limited_by: Limit,
     pub train_bps: Maybe,
     pub retransmits: u32,
@@ -51,20 +46,51 @@ pub struct RoundRow {
     /// 0 without a burst.
     pub burst_frame: u64,
     pub slow_start: bool,
-    /// Alpha as builds up to 2022 update it, and as builds from 5.15 on do.
-    pub alphas: [Replayed; 2],
     pub srtt_pace_us: Maybe,
     pub mdev_pace_us: Maybe,
+    pub marked: Marked,
+    pub rare: Option<Box<Rare>>,
+}
+
+/// What marks move.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Marked {
+    /// Those of the round.
+    pub ce: CeRange,
+    /// Alpha as builds up to 2022 update it, and as builds from 5.15 on do.
+    pub alphas: [Replayed; 2],
     pub classic_ecn: Maybe,
     pub classic_ecn_buggy: Maybe,
     /// Least and largest score that the packets allow.
     pub classic_ecn_bounds: Option<[f32; 2]>,
     pub classic_ecn_buggy_bounds: Option<[f32; 2]>,
+}
+
+/// What few rounds have.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rare {
+    /// Samples of ACKs that report a mark.
+    pub marked_rtt: Option<MarkedRtt>,
+    /// RTTs of packets that SACK reported.
+    pub sacked_rtt_min_us: Maybe,
+    pub sacked_rtt_max_us: Maybe,
     /// Of UDP Prague.
     pub controlled: Option<Controlled>,
 }
 
 impl RoundRow {
+    pub fn sent_packets(&self) -> u32 {
+        self.ecn.iter().sum()
+    }
+
+    pub fn rtt(&self) -> Option<RttSummary> {
+        (self.rtt_samples > 0).then_some(self.rtts)
+    }
+
+    pub fn rare(&self) -> Rare {
+        self.rare.as_deref().copied().unwrap_or_default()
+    }
+
     pub fn goodput_bps(&self) -> Option<f64> {
         let ns = self.end_ns - self.start_ns;
         (ns > 0).then(|| self.acked_bytes as f64 * 8e9 / ns as f64)
@@ -158,7 +184,7 @@ pub struct Round {
     pub inflight_max_bytes: u64,
     pub inflight_max_packets: u32,
     pub drained: bool,
-    pub rwnd_min: Option<u64>,
+    pub rwnd_min: Option<u32>,
     pub retransmits: u32,
     pub out_of_order: u32,
     rtts_us: Vec<f32>,
@@ -178,7 +204,7 @@ pub struct Round {
 }
 
 impl Round {
-    pub fn begin(&mut self, now_ns: i64, frame: u64, mark: i64, rwnd_min: Option<u64>) {
+    pub fn begin(&mut self, now_ns: i64, frame: u64, mark: i64, rwnd_min: Option<u32>) {
         let mut rtts_us = std::mem::take(&mut self.rtts_us);
         rtts_us.clear();
         let (rtt_last_ns, answered_ns) = (self.rtt_last_ns, self.answered_ns);
@@ -231,7 +257,7 @@ impl Round {
         self.rtts_us.last().into_iter().for_each(prefetch);
     }
 
-    pub fn offered(&mut self, rwnd: u64) {
+    pub fn offered(&mut self, rwnd: u32) {
         self.rwnd_min = Some(self.rwnd_min.map_or(rwnd, |r| r.min(rwnd)));
     }
 
@@ -248,19 +274,20 @@ impl Round {
         self.sent_packets() == 0 && self.acked_packets == 0 && self.acked_bytes == 0
     }
 
-    pub fn rtt_summary(&self) -> Option<RttSummary> {
+    /// What is to be known of the samples, if there are some.
+    pub fn rtt_summary(&self) -> RttSummary {
         let RttTotals { min_ns, max_ns, sum_ns, samples } = self.rtts;
         if samples == 0 {
-            return None;
+            return RttSummary::default();
         }
         let mean_us = sum_ns as f64 / samples as f64 / 1e3;
         let spread: f64 = self.rtts_us.iter().map(|&r| (f64::from(r) - mean_us).abs()).sum();
-        Some(RttSummary {
+        RttSummary {
             min_us: min_ns as f64 / 1e3,
             mean_us,
             max_us: max_ns as f64 / 1e3,
             mdev_us: spread / self.rtts_us.len() as f64,
-        })
+        }
     }
 
     pub fn rtt_jitter_us(&self) -> Option<f64> {
@@ -268,12 +295,25 @@ impl Round {
         (steps > 0).then(|| self.rtt_steps_ns as f64 / f64::from(steps) / 1e3)
     }
 
-    pub fn marked_summary(&self) -> Option<MarkedRtt> {
+    fn marked_summary(&self) -> Option<MarkedRtt> {
         let samples = self.marked_samples;
         (samples > 0).then(|| MarkedRtt {
             min_us: self.marked_min_ns as f64 / 1e3,
             mean_us: self.marked_sum_ns as f64 / f64::from(samples) / 1e3,
             samples,
+        })
+    }
+
+    /// What few rounds have, if this one does.
+    pub fn rare(&self, controlled: Option<Controlled>) -> Option<Box<Rare>> {
+        let is_rare = self.marked_samples > 0 || self.sacked_ns.is_some() || controlled.is_some();
+        is_rare.then(|| {
+            Box::new(Rare {
+                marked_rtt: self.marked_summary(),
+                sacked_rtt_min_us: self.sacked_ns.map(|(least, _)| least as f64 / 1e3).into(),
+                sacked_rtt_max_us: self.sacked_ns.map(|(_, most)| most as f64 / 1e3).into(),
+                controlled,
+            })
         })
     }
 
@@ -290,6 +330,11 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     #[test]
+    fn a_row_is_narrow() {
+        assert!(size_of::<RoundRow>() <= 360, "{}", size_of::<RoundRow>());
+    }
+
+    #[test]
     fn an_ack_of_one_packet_after_a_pause_may_have_been_held_back() {
         let mut round = Round::default();
         round.rtt(60 * MS, 0, 1);
@@ -301,6 +346,6 @@ mod tests {
         assert_eq!(round.rtt_prompt_max_us(), None, "50 ms after the last one of the round before");
         round.rtt(20 * MS, 120 * MS, 2);
         assert_eq!(round.rtt_prompt_max_us(), Some(20_000.0), "of two packets");
-        assert_eq!(round.rtt_summary().map(|rtt| rtt.max_us), Some(52_000.0));
+        assert_eq!(round.rtt_summary().max_us, 52_000.0);
     }
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::round::RoundRow;
 
-/// Rows of the first block and of the largest: captures with few rounds take little, and a large block (1 MB) goes
+/// Rows of the first block and of the largest: captures with few rounds take little, and a large block (1.4 MB) goes
 /// back to the system when it is dropped, which the allocator keeps small ones from.
 const FIRST: usize = 16;
-const MOST: usize = 1 << 11;
+const MOST: usize = 1 << 12;
 /// Bits of a row's place that are its place in the block.
 const BITS: u32 = 16;
 

@@ -8,7 +8,7 @@
 //!
 //! Limits hold for a direction and for a capture.
 
-use super::round::{CeRange, MarkedRtt, RoundRow, RttSummary};
+use super::round::{CeRange, Marked, MarkedRtt, Rare, RoundRow, RttSummary};
 use super::rows::{Of, Rows};
 use crate::maybe::Maybe;
 use crate::track::Tracker;
@@ -150,7 +150,7 @@ fn each(lengths: &[usize], most: usize) -> u32 {
 
 /// Whether each row stays for what it shows, or for what one beside it does.
 fn stays(rows: &[&RoundRow], most: u32) -> Vec<bool> {
-    let highest = |row: &RoundRow| row.rtt.map(|rtt| rtt.max_us);
+    let highest = |row: &RoundRow| row.rtt().map(|rtt| rtt.max_us);
     let known: Vec<f64> = rows.iter().filter_map(|row| highest(row)).collect();
     let high_us = HIGH * known.iter().sum::<f64>() / known.len().max(1) as f64;
     let event =
@@ -176,28 +176,22 @@ impl RoundRow {
         self.round_trips += next.round_trips;
         self.end_ns = next.end_ns;
         self.last_frame = self.last_frame.max(next.last_frame);
-        self.sent_packets += next.sent_packets;
         self.sent_bytes += next.sent_bytes;
         self.ecn.iter_mut().zip(next.ecn).for_each(|(sum, more)| *sum += more);
         // What feedback over UDP counts, anybody may have made up.
         self.acked_packets = self.acked_packets.saturating_add(next.acked_packets);
         self.acked_bytes += next.acked_bytes;
-        self.ce = self.ce.and(next.ce);
-        self.ce_bytes = both(self.ce_bytes, next.ce_bytes, |a, b| a + b);
+        self.ce_bytes = of_both(self.ce_bytes, next.ce_bytes, |a, b| a + b);
         self.ece_acks += next.ece_acks;
         self.rtt_jitter_us = of_both(self.rtt_jitter_us, next.rtt_jitter_us, |a, b| mean([a, b], samples));
-        self.rtt = both(self.rtt, next.rtt, |a, b| a.and(b, samples));
+        self.rtts = both(self.rtt(), next.rtt(), |a, b| a.and(b, samples)).unwrap_or_default();
         self.rtt_samples += next.rtt_samples;
         self.rtt_prompt_max_us = of_both(self.rtt_prompt_max_us, next.rtt_prompt_max_us, f64::max);
-        self.marked_rtt = both(self.marked_rtt, next.marked_rtt, MarkedRtt::and);
-        self.sacked_rtt_min_us = of_both(self.sacked_rtt_min_us, next.sacked_rtt_min_us, f64::min);
-        self.sacked_rtt_max_us = of_both(self.sacked_rtt_max_us, next.sacked_rtt_max_us, f64::max);
         self.queue_delay_us = of_both(self.queue_delay_us, next.queue_delay_us, |a, b| mean([a, b], samples));
         self.inflight_max_bytes = self.inflight_max_bytes.max(next.inflight_max_bytes);
         self.inflight_max_packets = self.inflight_max_packets.max(next.inflight_max_packets);
         self.cwnd_packets = next.cwnd_packets;
-        self.controlled = next.controlled;
-        self.rwnd_bytes = both(self.rwnd_bytes, next.rwnd_bytes, u64::min);
+        self.rwnd_bytes = both(self.rwnd_bytes, next.rwnd_bytes, u32::min);
         if lengths[1] > lengths[0] {
             self.limited_by = next.limited_by;
         }
@@ -208,13 +202,23 @@ impl RoundRow {
             (self.burst_bytes, self.burst_frame) = (next.burst_bytes, next.burst_frame);
         }
         self.slow_start &= next.slow_start;
-        self.alphas.clone_from(&next.alphas);
         self.srtt_pace_us = next.srtt_pace_us;
         self.mdev_pace_us = next.mdev_pace_us;
-        self.classic_ecn = next.classic_ecn;
-        self.classic_ecn_buggy = next.classic_ecn_buggy;
-        self.classic_ecn_bounds = next.classic_ecn_bounds;
-        self.classic_ecn_buggy_bounds = next.classic_ecn_buggy_bounds;
+        self.marked = Marked { ce: self.marked.ce.and(next.marked.ce), ..next.marked };
+        if self.rare.is_some() || next.rare.is_some() {
+            self.rare = Some(Box::new(self.rare().and(next.rare())));
+        }
+    }
+}
+
+impl Rare {
+    fn and(self, next: Rare) -> Rare {
+        Rare {
+            marked_rtt: both(self.marked_rtt, next.marked_rtt, MarkedRtt::and),
+            sacked_rtt_min_us: of_both(self.sacked_rtt_min_us, next.sacked_rtt_min_us, f64::min),
+            sacked_rtt_max_us: of_both(self.sacked_rtt_max_us, next.sacked_rtt_max_us, f64::max),
+            controlled: next.controlled,
+        }
     }
 }
 

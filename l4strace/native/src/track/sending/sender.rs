@@ -14,7 +14,7 @@ use crate::packet::Packet;
 use crate::prague::build::{RTT_TRANSITION, RTT_TRANSITION_515};
 use crate::prague::{Paced, PacketReplay};
 use crate::track::feedback::ace::Step;
-use crate::track::rounds::round::{Limit, Round, RoundRow};
+use crate::track::rounds::round::{CeRange, Limit, Marked, Round, RoundRow};
 
 mod acked;
 
@@ -76,7 +76,7 @@ pub struct Sender {
     slow_start: bool,
     drained_ns: i64,
     inflight_before: u32,
-    rwnd: Option<u64>,
+    rwnd: Option<u32>,
 }
 
 impl Sender {
@@ -201,7 +201,7 @@ impl Sender {
 
     /// The window that the peer offers, scaled.
     #[inline]
-    pub fn offered(&mut self, rwnd: u64) {
+    pub fn offered(&mut self, rwnd: u32) {
         self.rwnd = Some(rwnd);
         if self.round.open {
             self.round.offered(rwnd);
@@ -269,16 +269,15 @@ impl Sender {
 
     fn row(&mut self, end_ns: i64, context: &Context) -> RoundRow {
         let limited_by = self.limited_by(context);
-        let rtt = self.round.rtt_summary();
+        let rtts = self.round.rtt_summary();
         let ce = self.round.ce_range();
         let smallest = self.smallest.get();
         let slow_start = self.still_slow_start(context.accecn && ce.best > 0, limited_by);
-        let scores = self.saw_ce.then(|| self.replay.scores());
-        let bounds = self.saw_ce.then(|| self.replay.bounds());
         let pace = self.replay.pace_us();
         let trains = if context.far { &self.sent_trains } else { &self.acked_trains };
         let round = &self.round;
-        let above = rtt.zip(smallest).map(|(r, least)| (r.mean_us - least as f64 / 1e3).max(0.0));
+        let above = smallest.filter(|_| round.rtts.samples > 0);
+        let above = above.map(|least| (rtts.mean_us - least as f64 / 1e3).max(0.0));
         let row = RoundRow {
             flow: context.flow,
             forward: context.forward,
@@ -288,21 +287,16 @@ impl Sender {
             end_ns,
             first_frame: round.first_frame,
             last_frame: round.first_frame.max(context.last_frame),
-            sent_packets: round.sent_packets(),
             sent_bytes: round.sent_bytes,
             ecn: round.ecn,
             acked_packets: round.acked_packets,
             acked_bytes: round.acked_bytes,
-            ce,
-            ce_bytes: round.ce_bytes,
+            ce_bytes: round.ce_bytes.map(|bytes| bytes as f64).into(),
             ece_acks: round.ece_acks,
-            rtt,
+            rtts,
             rtt_samples: round.rtts.samples as u32,
             rtt_prompt_max_us: round.rtt_prompt_max_us().into(),
             rtt_jitter_us: round.rtt_jitter_us().into(),
-            marked_rtt: round.marked_summary(),
-            sacked_rtt_min_us: round.sacked_ns.map(|(least, _)| least as f64 / 1e3).into(),
-            sacked_rtt_max_us: round.sacked_ns.map(|(_, most)| most as f64 / 1e3).into(),
             queue_delay_us: above.into(),
             inflight_max_bytes: round.inflight_max_bytes,
             inflight_max_packets: round.inflight_max_packets,
@@ -315,17 +309,27 @@ impl Sender {
             burst_bytes: self.bursts.largest,
             burst_frame: self.bursts.largest_frame,
             slow_start,
-            alphas: self.clocks.each_ref().map(Clock::replayed),
             srtt_pace_us: pace.map(|p| p.0).into(),
             mdev_pace_us: pace.map(|p| p.1).into(),
-            classic_ecn: scores.map(|s| s.fixed).into(),
-            classic_ecn_buggy: scores.map(|s| s.buggy).into(),
-            classic_ecn_bounds: bounds.map(|pair| pair.map(|s| s.fixed as f32)),
-            classic_ecn_buggy_bounds: bounds.map(|pair| pair.map(|s| s.buggy as f32)),
-            controlled: None,
+            marked: self.moved_by_marks(ce),
+            rare: round.rare(None),
         };
         self.number += 1;
         row
+    }
+
+    /// What marks moved, `ce` of them in this round.
+    fn moved_by_marks(&self, ce: CeRange) -> Marked {
+        let mut marked =
+            Marked { ce, alphas: self.clocks.each_ref().map(Clock::replayed), ..Marked::default() };
+        if self.saw_ce {
+            let (scores, bounds) = (self.replay.scores(), self.replay.bounds());
+            marked.classic_ecn = Some(scores.fixed).into();
+            marked.classic_ecn_buggy = Some(scores.buggy).into();
+            marked.classic_ecn_bounds = Some(bounds.map(|s| s.fixed as f32));
+            marked.classic_ecn_buggy_bounds = Some(bounds.map(|s| s.buggy as f32));
+        }
+        marked
     }
 
     /// One step of the fallback's detector, which sleeps until the first mark.
@@ -340,7 +344,10 @@ impl Sender {
         if context.far {
             return Limit::Unknown;
         }
-        if round.rwnd_min.is_some_and(|rwnd| round.inflight_max_bytes + u64::from(context.mss) > rwnd) {
+        if round
+            .rwnd_min
+            .is_some_and(|rwnd| round.inflight_max_bytes + u64::from(context.mss) > u64::from(rwnd))
+        {
             return Limit::Rwnd;
         }
         // Everything was acknowledged and nothing more came: the application had nothing to send.

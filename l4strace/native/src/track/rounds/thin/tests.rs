@@ -8,20 +8,21 @@ const MOST: u32 = 4096;
 
 fn row(round: u32) -> RoundRow {
     let ns = i64::from(round) * 1000;
-    let rtt = RttSummary { min_us: 10.0, mean_us: 11.0, max_us: 12.0, mdev_us: 0.5 };
+    let rtts = RttSummary { min_us: 10.0, mean_us: 11.0, max_us: 12.0, mdev_us: 0.5 };
+    let controlled = Some(Controlled { window: round, ..Controlled::default() });
     RoundRow {
         round,
         round_trips: 1,
         start_ns: ns,
         end_ns: ns + 1000,
-        sent_packets: 10,
+        ecn: [0, 10, 0, 0],
         acked_packets: 9,
         acked_bytes: 9000,
-        ce: CeRange { lo: 0, hi: 2, best: 1 },
-        rtt: Some(rtt),
+        rtts,
         rtt_samples: 5,
         cwnd_packets: Some(f64::from(round)).into(),
-        controlled: Some(Controlled { window: round, ..Controlled::default() }),
+        marked: Marked { ce: CeRange { lo: 0, hi: 2, best: 1 }, ..Marked::default() },
+        rare: Some(Box::new(Rare { controlled, ..Rare::default() })),
         ..RoundRow::default()
     }
 }
@@ -55,14 +56,14 @@ fn rows_stay_few_and_cover_every_round_once() {
             (row.start_ns, row.end_ns),
             (i64::from(next) * 1000, i64::from(next + row.round_trips) * 1000)
         );
-        assert_eq!(row.sent_packets, 10 * row.round_trips);
+        assert_eq!(row.sent_packets(), 10 * row.round_trips);
         assert_eq!(row.acked_bytes, 9000 * u64::from(row.round_trips));
-        assert_eq!(row.ce, CeRange { lo: 0, hi: 2 * row.round_trips, best: row.round_trips });
-        assert_eq!(row.rtt.map(|rtt| rtt.mean_us), Some(11.0));
+        assert_eq!(row.marked.ce, CeRange { lo: 0, hi: 2 * row.round_trips, best: row.round_trips });
+        assert_eq!(row.rtt().map(|rtt| rtt.mean_us), Some(11.0));
         assert_eq!(row.goodput_bps().map_or(72e9, f64::round), 72e9);
         next += row.round_trips;
         assert_eq!(row.cwnd_packets.get(), Some(f64::from(next - 1)));
-        assert_eq!(row.controlled.map(|last| last.window), Some(next - 1));
+        assert_eq!(row.rare().controlled.map(|last| last.window), Some(next - 1));
     }
     assert_eq!(next, 100 * MOST);
 }
@@ -73,10 +74,10 @@ fn counts_that_somebody_made_up_wrap_nothing() {
     let found = followed(2 * MOST, |round| RoundRow {
         acked_packets: u32::MAX,
         retransmits: u32::MAX,
-        ce: most,
+        marked: Marked { ce: most, ..Marked::default() },
         ..row(round)
     });
-    assert!(found.iter().all(|row| (row.acked_packets, row.ce) == (u32::MAX, most)));
+    assert!(found.iter().all(|row| (row.acked_packets, row.marked.ce) == (u32::MAX, most)));
 }
 
 #[test]
@@ -160,7 +161,7 @@ fn long_directions_make_room_for_all() {
         let places = &by_direction[&of];
         assert_eq!(places.len(), left as usize);
         assert_eq!(places.iter().map(|&place| rows.row(place).round_trips).sum::<u32>(), 3000);
-        assert_eq!(places.iter().map(|&place| rows.row(place).sent_packets).sum::<u32>(), 30_000);
+        assert_eq!(places.iter().map(|&place| rows.row(place).sent_packets()).sum::<u32>(), 30_000);
     }
 }
 

@@ -6,7 +6,7 @@ use super::counts::{Counts, Report};
 use super::numbers::{Amount, Fate, Numbers, Sent};
 use super::pace::Pace;
 use crate::packet::{ecn, Packet};
-use crate::track::rounds::round::{Controlled, Limit, Round, RoundRow};
+use crate::track::rounds::round::{Controlled, Limit, Marked, Round, RoundRow};
 use crate::track::rounds::rows::Rows;
 use crate::track::rounds::thin::MOST_ROWS;
 use crate::track::sending::burst::Bursts;
@@ -338,17 +338,14 @@ impl Sending {
             end_ns,
             first_frame: round.first_frame,
             last_frame: round.first_frame.max(self.last_frame),
-            sent_packets: round.sent_packets(),
             sent_bytes: round.sent_bytes,
             ecn: round.ecn,
             acked_packets: round.acked_packets,
             acked_bytes: round.acked_bytes,
-            ce: round.ce_range(),
-            rtt: round.rtt_summary(),
+            rtts: round.rtt_summary(),
             rtt_samples: round.rtts.samples as u32,
             rtt_prompt_max_us: round.rtt_prompt_max_us().into(),
             rtt_jitter_us: round.rtt_jitter_us().into(),
-            marked_rtt: round.marked_summary(),
             inflight_max_bytes: round.inflight_max_bytes,
             inflight_max_packets: round.inflight_max_packets,
             limited_by,
@@ -357,7 +354,8 @@ impl Sending {
             out_of_order: round.out_of_order,
             burst_bytes: self.bursts.largest,
             burst_frame: self.bursts.largest_frame,
-            controlled: self.controlled,
+            marked: Marked { ce: round.ce_range(), ..Marked::default() },
+            rare: round.rare(self.controlled),
             ..RoundRow::default()
         };
         self.number += 1;

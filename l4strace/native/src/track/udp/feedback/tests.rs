@@ -98,7 +98,7 @@ fn each_acknowledgement_counts_and_times_its_packet() {
     assert_eq!((counts.rtt.min_ns, counts.rtt.max_ns), (5 * MS + MS / 2, 5 * MS + MS / 2));
     assert_eq!(sending.most_ce(), 3 + 5, "five packets are not acknowledged yet");
     assert_eq!(sending.rows.iter().map(|row| row.acked_packets).sum::<u32>(), 14);
-    assert_eq!(sending.rows.iter().map(|row| row.ce.best).sum::<u32>(), 3);
+    assert_eq!(sending.rows.iter().map(|row| row.marked.ce.best).sum::<u32>(), 3);
     assert!(flow.sending(1).is_some_and(|other| other.counts.sent == 0));
 }
 
@@ -291,7 +291,7 @@ fn acknowledgements_that_keys_open_count_and_time_their_packets() {
     assert_eq!((counts.rtt.samples, counts.rtt.min_ns, counts.rtt.max_ns), (2, 10 * MS, 10 * MS));
     assert_eq!(sending.rows.iter().map(|row| row.acked_packets).sum::<u32>(), 7);
     assert_eq!(sending.rows.iter().map(|row| row.retransmits).sum::<u32>(), 1, "9, for a while");
-    assert_eq!(sending.rows.iter().map(|row| row.ce.best).sum::<u32>(), 2);
+    assert_eq!(sending.rows.iter().map(|row| row.marked.ce.best).sum::<u32>(), 2);
     let other = flow.sending(1).expect("keys");
     assert_eq!((other.counts.sent, other.counts.received), (1, 5), "a PING among acknowledgements");
 }
