@@ -7,8 +7,7 @@ import polars as pl
 from l4strace.derive import neighbors
 from l4strace.derive.neighbors import FRAME_BYTES
 from l4strace.derive.vantage import once
-from l4strace.evidence import Evidence
-from l4strace.fallback.direction import Direction, typed
+from l4strace.evidence import Evidence, kept
 from l4strace.model import Confidence
 from l4strace.schema.keys import DIRECTION, KEY, PATH
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
@@ -85,14 +84,15 @@ def confidence(value: float | None) -> Confidence:
     return Confidence.MEDIUM if (value or 0.0) >= LIKELY_CONFIDENCE else Confidence.LOW
 
 
-def places(evidence: Evidence) -> dict[Direction, Place]:
-    """The path of each direction of which anything is known, seen nearest to its sender."""
+@kept
+def places(evidence: Evidence) -> pl.DataFrame:
+    """DIRECTION and the fields above of each path that is known, seen nearest to its sender."""
     noise = once(evidence, evidence.noise).select(*DIRECTION, "jitter_us")
     links = once(evidence, _links(evidence)).drop("source")
     shown = once(evidence, evidence.bottlenecks).drop("source")
     for other in (noise, links):
         shown = shown.join(other, on=DIRECTION, how="full", coalesce=True)
-    return typed(shown.with_columns(pl.col(pl.Float64).exclude(NULLABLE).fill_null(0.0)), Place)
+    return shown.with_columns(pl.col(pl.Float64).exclude(NULLABLE).fill_null(0.0))
 
 
 NULLABLE = ("marking_delay_us",)

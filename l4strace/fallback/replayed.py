@@ -6,8 +6,7 @@ import polars as pl
 
 from l4strace.core import _native
 from l4strace.derive.vantage import scalable
-from l4strace.evidence import Evidence
-from l4strace.fallback.direction import Direction, typed
+from l4strace.evidence import Evidence, kept
 from l4strace.schema.keys import KEY
 
 STEP = (*KEY, "ts_ns", "score_fixed", "score_fixed_lo", "score_fixed_hi")
@@ -40,8 +39,9 @@ class Replayed(NamedTuple):
         return self.time_most == 0
 
 
-def replayed(evidence: Evidence) -> dict[Direction, Replayed]:
-    """The replayed score of each ECT(1) sender, seen nearest to it."""
+@kept
+def replayed(evidence: Evidence) -> pl.DataFrame:
+    """The replayed score of each ECT(1) sender, seen nearest to it: KEY and the fields above."""
     steps = evidence.detector.filter(origin="packets").select(*STEP, *INPUTS)
     found = pl.DataFrame(_native.scores(steps.rechunk(), scalable(evidence).rechunk()))
-    return typed(found.drop_nulls("most"), Replayed)
+    return found.drop_nulls("most")

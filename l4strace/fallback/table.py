@@ -1,25 +1,30 @@
-"""The table `fallback`: one row a flow direction, from the log where there is one, else packets."""
+"""The table `fallback`: one row a flow direction, from the log where there is one, else packets.
+
+Of most directions packets show nothing but a low score: these stay columns.
+"""
 
 import polars as pl
 
 from l4strace.evidence import Evidence, kept
 from l4strace.fallback import counters
 from l4strace.fallback.conditions import UNCHANGED, conditions
-from l4strace.fallback.judgment import verdict
+from l4strace.fallback.direction import Direction, typed
+from l4strace.fallback.judgment import MISSED, verdict
 from l4strace.fallback.place import Place, places
 from l4strace.fallback.recorded import MIN_SHARE, recorded
-from l4strace.fallback.replayed import replayed
+from l4strace.fallback.replayed import Replayed, replayed
 from l4strace.fallback.response import responses
 from l4strace.fallback.row import Row, Seen, Verdict, row
 from l4strace.fallback.samples import sampled
 from l4strace.fallback.use import Use, used
 from l4strace.model import Confidence
 from l4strace.schema.evidence import FALLBACK
+from l4strace.schema.keys import DIRECTION
 
 
 @kept
 def rows(evidence: Evidence) -> tuple[Row, ...]:
-    """Directions that may run Prague: with its state in a log, or ECT(1) data; then the counters.
+    """Directions of which a log or packets show more than a low score, then the counters.
 
     Rules and the verdict's frame read these.
     """
@@ -28,11 +33,14 @@ def rows(evidence: Evidence) -> tuple[Row, ...]:
 
 def _seen(evidence: Evidence) -> list[Seen]:
     """What is known of each direction, by flow."""
-    places_of, scores, sampled_of = places(evidence), recorded(evidence), sampled(evidence)
-    use_of = used(evidence, scores)
-    replayed_of, response_of = replayed(evidence), responses(evidence)
-    then = conditions(evidence)
-    known = scores.keys() | sampled_of.keys() | replayed_of.keys() | response_of.keys()
+    scores, sampled_of, response_of = recorded(evidence), sampled(evidence), responses(evidence)
+    high = replayed(evidence).filter(pl.col("time") >= MISSED).select(DIRECTION)
+    known: set[Direction] = {*scores, *sampled_of, *response_of, *high.iter_rows()}
+    schema = {name: FALLBACK.schema[name] for name in DIRECTION}
+    own = pl.DataFrame(sorted(known), schema, orient="row")
+    places_of = typed(places(evidence).join(own, on=DIRECTION, how="semi"), Place)
+    replayed_of = typed(replayed(evidence).join(own, on=DIRECTION, how="semi"), Replayed)
+    use_of, then = used(evidence, scores), conditions(evidence)
     return [
         Seen(
             *one,
@@ -66,7 +74,20 @@ def _counted(evidence: Evidence) -> list[Row]:
 def table(evidence: Evidence) -> pl.DataFrame:
     """The rows as a table, with the numbers of what shows the state."""
     values = [_values(one) for one in rows(evidence)]
-    return pl.DataFrame(values, schema=FALLBACK.schema, orient="row")
+    judged = pl.DataFrame(values, schema=FALLBACK.schema, orient="row")
+    others = replayed(evidence).join(judged, on=DIRECTION, how="anti")
+    packet = pl.when(pl.col("link_us") > 0).then("link_us").otherwise("serialisation_us")
+    others = others.join(places(evidence), on=DIRECTION, how="left").with_columns(
+        pl.col("jitter_us").fill_null(0.0),
+        state=pl.lit("unknown"),
+        confidence=pl.lit("low"),
+        above_share="time",
+        above_most="time_most",
+        score_max="most",
+        packet_us=pl.when(packet > 0).then(packet),
+    )
+    both = pl.concat([FALLBACK.conform(others), judged])
+    return both.sort(DIRECTION, nulls_last=True, maintain_order=True)
 
 
 def _values(one: Row) -> tuple[object, ...]:

@@ -93,7 +93,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             results.append(_finding(evidence, row, row.recorded))
     if results or any(row.recorded for row in rows(evidence)):
         return results
-    if evidence.aggregates and not rows(evidence):
+    if evidence.aggregates and evidence.fallback.is_empty():
         return [Skipped("the counters show the detector's inputs, not its score")]
     return [Skipped(without_score(evidence))]
 

@@ -101,13 +101,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return results or [Skipped(without_score(evidence))]
     hidden = {row.flow for row in recorded if row.high and row.place.kind is None}
     if hidden:
-        results.append(Skipped(_without_capture(sorted(hidden, key=str), rows(evidence))))
+        results.append(Skipped(_without_capture(evidence, sorted(hidden, key=str))))
     return results
 
 
-def _without_capture(flows: Sequence[int | None], shown: Sequence[Row]) -> str:
+def _without_capture(evidence: Evidence, flows: Sequence[int | None]) -> str:
     """States of which flows no bottleneck is known, where it is of others."""
-    if all(row.place.kind in HIDDEN for row in shown):
+    if set(evidence.fallback["kind"]) <= set(HIDDEN):
         return "no capture shows what the bottleneck is"
     which = f"flow {flows[0]}" if len(flows) == 1 else f"{len(flows):,} flows"
     return f"no capture shows what the bottleneck of {which} is"

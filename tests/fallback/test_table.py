@@ -229,3 +229,19 @@ def test_the_exported_table_has_the_rows_and_their_numbers() -> None:
     assert (row["above_share"], row["above_most"]) == (0.0, 1.0)
     assert table(seen).schema == TABLES["fallback"].schema
     assert derive(capture()).fallback.is_empty()
+
+
+@pytest.mark.parametrize(
+    ("place", "packet_us"),
+    [({}, None), ({"bottlenecks": L4S}, 242.0), ({"noise": path_noise(jitter_us=0.0)}, None)],
+)
+def test_a_low_score_alone_is_in_the_table_only(
+    place: dict[str, Any], packet_us: float | None
+) -> None:
+    seen = two_flows(detector=replay(0.0, mdev_us=90.0, score_fixed_hi=17.0), **place)
+    assert rows(seen) == ()
+    (row,) = table(seen).to_dicts()
+    assert (row["state"], row["justified_by"], row["shown_by"]) == ("unknown", None, None)
+    assert (row["confidence"], row["jitter_us"], row["packet_us"]) == ("low", 0.0, packet_us)
+    assert (row["above_share"], row["above_most"], row["score_max"]) == (0.0, 1.0, 0.0)
+    assert (row["mdev_us"], row["build"], row["marked_rounds"]) == (90.0, None, None)

@@ -3,6 +3,7 @@
 import polars as pl
 
 from l4strace.model import Confidence, Severity, Skipped
+from l4strace.pipeline import with_fallback
 from l4strace.rules.l4s303_fallback_false_positive import check
 from tests.support.frames import evidence, frame
 from tests.support.scenes import (
@@ -278,5 +279,6 @@ def test_silent_on_a_score_that_passes_8_at_the_end() -> None:
 def test_names_the_flow_whose_bottleneck_no_capture_shows() -> None:
     """Simulated run s9401-116: one short flow lacked it, and L4S401 showed the others."""
     table = steps(200, flow=[0] * 100 + [7] * 100, ts_ns=[*range(100)] * 2, score_fixed=17.0)
-    found = check(evidence(flows=FLOWS, detector=table, bottlenecks=bottleneck("classic")))
+    run = evidence(flows=FLOWS, detector=table, bottlenecks=bottleneck("classic"))
+    found = check(with_fallback(run, strict=True))
     assert found == [Skipped("no capture shows what the bottleneck of flow 7 is")]
