@@ -23,6 +23,9 @@ def directions(capture: Capture) -> pl.DataFrame:
     """
     over_udp = neighbors.datagrams(capture)
     placed = over_udp.with_columns(_receiver(), at=numbers.placed(capture, over_udp), bps=_rate())
+    columns = (*KEY, "path", "at", "first_ns", "last_ns", "bps")
+    if placed.is_empty():
+        return placed.select(columns)
     over_tcp = neighbors.directions(capture).with_columns(_receiver())
     ends = (*PATH, "sender", "receiver")
     most = [
@@ -37,7 +40,7 @@ def directions(capture: Capture) -> pl.DataFrame:
     )
     one_way = pl.col("near") != pl.col("far")
     shared = one_way | ((same["sender"] | same["receiver"]) & ~back)
-    return ways.filter(shared).select(*KEY, "path", "at", "first_ns", "last_ns", "bps")
+    return ways.filter(shared).select(columns)
 
 
 def measured(capture: Capture) -> pl.DataFrame:
@@ -54,9 +57,12 @@ def _receiver() -> pl.Expr:
 @kept
 def large(capture: Capture) -> pl.DataFrame:
     """`source`, `path` and `flow` of each flow over UDP that takes much beside TCP on its path."""
+    known = directions(capture)
+    if known.is_empty():
+        return known.select(*PATH, "flow")
     over_tcp = neighbors.directions(capture).select(*PATH, bps=_rate())
     fastest = over_tcp.group_by(PATH).agg(pl.col("bps").max().alias("most"))
-    found = directions(capture).join(fastest, on=PATH, maintain_order="left")
+    found = known.join(fastest, on=PATH, maintain_order="left")
     much = (pl.col("bps") > 0) & (pl.col("bps") >= LEAST_SHARE * pl.col("most"))
     return found.filter(much).select(*PATH, "flow").unique(maintain_order=True)
 

@@ -45,18 +45,20 @@ def echoed(capture: Capture) -> pl.DataFrame:
     on through as many round trips as packets are marked. Columns: KEY, `first_ce_frame`, `marked`
     and `segments` (packets with ECE, and all that came back) and `share` of the first.
     """
-    classic = capture.flows.filter(pl.col("mode") == "classic").select("source", "flow")
+    classic = capture.flows.lazy().filter(pl.col("mode") == "classic").select("source", "flow")
     answered = capture.directions.filter(pl.col("cwr_packets") >= MIN_ANSWERS)
-    back = capture.directions.select(
+    back = capture.directions.lazy().select(
         "source", "flow", ~pl.col("forward"), marked="ece_acks", segments="packets"
     )
     share = pl.col("marked") / pl.col("segments")
     found = (
         vantage.once(capture, answered.select(*KEY, "first_ce_frame"))
+        .lazy()
         .join(classic, on=["source", "flow"], how="semi")
         .join(back, on=KEY)
         .filter((pl.col("segments") >= MIN_PACKETS) & (share >= EVERY_PACKET))
         .with_columns(pl.col("marked", "segments").cast(pl.Int64), share=share)
+        .collect()
     )
     if found.is_empty():
         return found

@@ -20,13 +20,14 @@ ABOVE = (
 
 
 @kept
-@kept
 def end_to_end(capture: Capture) -> pl.DataFrame:
     """Rows of `paths` whose far capture is at the receiver, or may be.
 
     Behind any other, such as a tap in front of the bottleneck, packets go on to wait, be marked and
     be lost: delays and counts up to there are not those of the path.
     """
+    if capture.paths.is_empty():
+        return capture.paths
     flows = traffic(capture).flows
     places = flows.select("flow", "vantage", far="source").unique(["far", "flow"])
     ways = capture.paths.join(places, on=["far", "flow"], how="left", maintain_order="left")

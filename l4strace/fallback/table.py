@@ -36,6 +36,8 @@ def _seen(evidence: Evidence) -> list[Seen]:
     scores, sampled_of, response_of = recorded(evidence), sampled(evidence), responses(evidence)
     high = replayed(evidence).filter(pl.col("time") >= MISSED).select(DIRECTION)
     known: set[Direction] = {*scores, *sampled_of, *response_of, *high.iter_rows()}
+    if not known:
+        return []
     schema = {name: FALLBACK.schema[name] for name in DIRECTION}
     own = pl.DataFrame(sorted(known), schema, orient="row")
     places_of = typed(places(evidence).join(own, on=DIRECTION, how="semi"), Place)

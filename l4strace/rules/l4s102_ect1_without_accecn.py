@@ -131,10 +131,10 @@ def _over_udp(evidence: Evidence) -> list[Finding | Skipped]:
 
     Where the path is known to clear the field, L4S116 says so.
     """
-    hidden, logged = datagrams.ect1(evidence), _logged(evidence)
+    hidden = datagrams.ect1(evidence)
     if hidden.is_empty():
         return []
-    known = traffic(evidence)
+    known, logged = traffic(evidence), _logged(evidence)
     places = known.flows.filter(pl.col("transport").is_in(VALIDATING))
     cleared, arrived = pl.col("ect1_to_not_ect"), pl.col("ect1_to_ect1")
     found = (

@@ -75,6 +75,8 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     # The widest table: only what is compared is copied.
     needed = (*subjects.DIRECTION, "ts_ns", "delivered_ce", "snd_cwnd")
     samples = pl.concat([log.select(needed) for log in (evidence.kernel, evidence.udp_kernel)])
+    if samples.is_empty():
+        return [Skipped(NO_LOG)]
     arrived = _arrived(evidence)
     shown = pl.concat([evidence.directions["flow"], arrived["flow"]]).unique()
     joined = samples.filter(pl.col("flow").is_in(shown.implode()))

@@ -18,8 +18,8 @@ def summary(capture: Capture) -> pl.DataFrame:
 
     Null for what the log does not have.
     """
-    logs = capture.sources.filter(pl.col("kind").is_in(SENDER_LOGS)).select("source", "path")
-    samples = pl.concat([capture.kernel, capture.udp_kernel]).join(logs, on="source")
+    logs = capture.sources.lazy().filter(pl.col("kind").is_in(SENDER_LOGS)).select("source", "path")
+    samples = pl.concat([capture.kernel, capture.udp_kernel]).lazy().join(logs, on="source")
     rtt = pl.coalesce("srtt_us", pl.col("rs_rtt_us").cast(pl.Float64))
     known = samples.filter(pl.col("flow").is_not_null()).sort("ts_ns", maintain_order=True)
     return (
@@ -37,4 +37,5 @@ def summary(capture: Capture) -> pl.DataFrame:
             pl.col("ecn_trigger").filter(pl.col("ecn_state").is_not_null()).last(),
         )
         .sort("flow", "source", "forward", descending=[False, False, True])
+        .collect()
     )

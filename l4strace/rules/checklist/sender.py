@@ -125,6 +125,8 @@ def _over_udp(evidence: Evidence) -> pl.DataFrame:
 
     A tunnel shows the codepoints of whatever it carries.
     """
+    if evidence.udp_directions.is_empty():
+        return evidence.udp_directions
     validating = evidence.udp_flows.filter(pl.col("transport").is_in(VALIDATING))
     unread = validating.join(evidence.flows, on="flow", how="anti")
     sent = evidence.udp_directions.join(unread, on=["source", "flow"], how="semi")

@@ -168,10 +168,11 @@ def media(evidence: Evidence) -> list[Skipped]:
 def unread(known: pl.DataFrame) -> list[Skipped]:
     """That a rule on feedback does not judge those of some `flows` whose feedback is not read."""
     hidden = known.filter(~pl.col("reported"))
+    shown = set(hidden["transport"])
     return [
-        Skipped(f"{_who(rows)}: {UNREAD[name]}; {opened}")
+        Skipped(f"{_who(hidden.filter(transport=name))}: {UNREAD[name]}; {opened}")
         for name, opened in OPENED.items()
-        if (rows := hidden.filter(transport=name)).height
+        if name in shown
     ]
 
 
@@ -183,6 +184,8 @@ def lacking(known: pl.DataFrame, why: str) -> list[Finding | Skipped]:
 def unlogged(evidence: Evidence, known: pl.DataFrame) -> list[Skipped]:
     """That a rule on windows does not judge those of some `flows` whose log does not show it."""
     known = known.filter(pl.col("transport").is_in(list(LOGGED)))
+    if known.is_empty():
+        return []
     unknown = known.join(logged.windows(evidence), on="flow", how="anti")
     unknown = unknown.join(controlled.followed(evidence), on="flow", how="anti")
     missing = unknown.join(evidence.udp_kernel, on="flow", how="anti")

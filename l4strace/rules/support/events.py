@@ -19,6 +19,8 @@ def episodes(spikes: pl.DataFrame) -> pl.DataFrame:
     shorter than the two spikes around it together. One of unknown cause has the first that is known
     in its episode: the queue that another spike made is still there.
     """
+    if spikes.is_empty():
+        return spikes.with_columns(spikes=0)
     length, gap = (
         pl.col("end_ns") - pl.col("start_ns"),
         pl.col("start_ns") - pl.col("end_ns").shift(),
