@@ -50,21 +50,9 @@ from l4strace.fallback.recorded import MIN_SHARE, Recorded
 from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import fallback_words as words
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_words import (
-    ABOVE,
-    BELOW,
-    DEPTH,
-    FLOOR,
-    MDEV,
-    correct_steps,
-    high_depth,
-    high_deviation,
-    inputs,
-    part_of_time_since,
-    steps_above,
-    without_score,
-)
+from l4strace.rules.support.fallback_words import ABOVE, BELOW, DEPTH, FLOOR, MDEV
 from l4strace.wording.quantities import share
 
 ACTION = (
@@ -95,7 +83,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return results
     if evidence.aggregates and evidence.fallback.is_empty():
         return [Skipped("the counters show the detector's inputs, not its score")]
-    return [Skipped(without_score(evidence))]
+    return [Skipped(words.without_score(evidence))]
 
 
 def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
@@ -114,11 +102,11 @@ def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
         span_ns=subjects.span(score.since_ns, score.last_ns),
         **subjects.at(evidence, row.flow, row.forward, score.since_ns),
         measures=(
-            steps_above(score, NONE),
+            words.steps_above(score, NONE),
             Measure(f"time with a score {ABOVE}", score.time, "share", NONE),
-            high_depth(score, f"at least {DEPTH} when classic"),
-            high_deviation(score, f"at least {MDEV} when classic"),
-            correct_steps(score),
+            words.high_depth(score, f"at least {DEPTH} when classic"),
+            words.high_deviation(score, f"at least {MDEV} when classic"),
+            words.correct_steps(score),
         ),
         headline=UNUSED if _harmless(row) else BUG if score.buggy else MISFIRED,
         variant="unused" if _harmless(row) else "misfire",
@@ -132,7 +120,7 @@ def _harmless(row: Row) -> bool:
 
 def _effect(row: Row, score: Recorded) -> str:
     """What the score did: nothing is reduced by prague_ecn_fallback=2, nor where no mark comes."""
-    part = part_of_time_since(score)
+    part = words.part_of_time_since(score)
     if row.use.unmarked:
         return f"its score was {ABOVE}{part}, with no mark to respond to,"
     if row.state == "observes":
@@ -144,7 +132,7 @@ def _effect(row: Row, score: Recorded) -> str:
 
 def _inputs(score: Recorded) -> str:
     """Why the score should have stayed low."""
-    shown = inputs(score.high_depth_us, score.high_mdev_us)
+    shown = words.inputs(score.high_depth_us, score.high_mdev_us)
     if not score.inputs_are_high:
         return f"{shown} stayed low"
     if score.fixed_share < MIN_SHARE:

@@ -40,19 +40,9 @@ from l4strace.fallback.recorded import MIN_SHARE, Recorded
 from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import fallback_words as words
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_words import (
-    ABOVE,
-    DEPTH,
-    MDEV,
-    SCORE_LIMIT,
-    STEPS,
-    SUITED,
-    correct_steps,
-    part_of_time_since,
-    steps_above,
-    without_score,
-)
+from l4strace.rules.support.fallback_words import ABOVE, DEPTH, MDEV, SCORE_LIMIT, STEPS, SUITED
 from l4strace.wording.quantities import count, share
 
 ACTION = (
@@ -77,7 +67,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         results.append(Finding(Severity.ERROR, Confidence.HIGH, message, ACTION))
     recorded = [(row, row.recorded) for row in rows(evidence) if row.recorded]
     if not recorded:
-        return results or [Skipped(without_score(evidence))]
+        return results or [Skipped(words.without_score(evidence))]
     for row, score in recorded:
         if score.buggy:
             those = count(score.residues, "step")
@@ -107,8 +97,8 @@ def _finding(row: Row, score: Recorded, confidence: Confidence, proof: str) -> F
         forward=row.forward,
         measures=(
             Measure("steps that identify the build", score.residues),
-            steps_above(score),
-            correct_steps(score),
+            words.steps_above(score),
+            words.correct_steps(score),
             Measure(f"{STEPS}, wrong thresholds", score.buggy_share, "share"),
         ),
     )
@@ -119,8 +109,8 @@ def _effect(row: Row, score: Recorded) -> str:
     if row.state != "acts" or not cases.perhaps_classic(row):
         return ""
     return (
-        f" It backed off like a classic flow{part_of_time_since(score)}; whether the bottleneck "
-        "calls for that is not known."
+        f" It backed off like a classic flow{words.part_of_time_since(score)}; whether the "
+        "bottleneck calls for that is not known."
     )
 
 

@@ -56,25 +56,9 @@ from l4strace.fallback.replayed import Replayed
 from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import fallback_words as words
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_words import (
-    ABOVE,
-    DEPTH,
-    FLOOR,
-    MDEV,
-    SCORE_LIMIT,
-    cause,
-    correct_steps,
-    depth,
-    deviation,
-    high_depth,
-    high_deviation,
-    jitter,
-    part_of_time,
-    percent,
-    steps_above,
-    without_score,
-)
+from l4strace.rules.support.fallback_words import ABOVE, DEPTH, FLOOR, MDEV, SCORE_LIMIT
 from l4strace.wording.measures import OF_ROUNDS
 from l4strace.wording.quantities import milliseconds, share
 
@@ -98,7 +82,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
             results.append(_of_packets(row, row.replayed))
     recorded = [row for row in rows(evidence) if row.recorded]
     if not recorded:
-        return results or [Skipped(without_score(evidence))]
+        return results or [Skipped(words.without_score(evidence))]
     hidden = {row.flow for row in recorded if row.high and row.place.kind is None}
     if hidden:
         results.append(Skipped(_without_capture(evidence, sorted(hidden, key=str))))
@@ -125,10 +109,10 @@ def _logged(row: Row, score: Recorded) -> Finding:
         forward=row.forward,
         span_ns=subjects.span(score.since_ns, score.last_ns),
         measures=(
-            steps_above(score, "" if hidden else "0 on an L4S AQM"),
-            correct_steps(score),
-            high_deviation(score, f"below {MDEV}"),
-            *([] if hidden else [high_depth(score, SHORT_QUEUE)]),
+            words.steps_above(score, "" if hidden else "0 on an L4S AQM"),
+            words.correct_steps(score),
+            words.high_deviation(score, f"below {MDEV}"),
+            *([] if hidden else [words.high_depth(score, SHORT_QUEUE)]),
             *([] if row.justified_by == "long queue" else [_why(row)]),
         ),
         headline=ANY_AQM if hidden else TAKEN,
@@ -151,8 +135,8 @@ def _whatever(row: Row, score: Recorded) -> str:
     """What hides the bottleneck from us keeps the detector's score up, too."""
     cause = "The time of a packet" if row.justified_by == "slow link" else "Jitter"
     return (
-        f"{cause} keeps the score of Prague's detector {ABOVE}{part_of_time(score)}, whatever the "
-        f"AQM: RTT deviation was {deviation(score.high_mdev_us)} {_where(row)}. "
+        f"{cause} keeps the score of Prague's detector {ABOVE}{words.part_of_time(score)}, "
+        f"whatever the AQM: RTT deviation was {words.deviation(score.high_mdev_us)} {_where(row)}. "
         f"Whether the AQM is classic cannot be determined.{UNUSED * (row.state == 'observes')}"
     )
 
@@ -169,8 +153,9 @@ def _where(row: Row) -> str:
 def _taken_for_classic(row: Row, score: Recorded) -> str:
     return (
         f"Prague's detector took {subjects.l4s_aqm(row.place)} for a classic one"
-        f"{part_of_time(score)}{_cause(row)}. RTT deviation was {deviation(score.high_mdev_us)}, "
-        f"queue delay {depth(score.high_depth_us)}.{_replay(score)}{_effect(row)}"
+        f"{words.part_of_time(score)}{_cause(row)}. RTT deviation was "
+        f"{words.deviation(score.high_mdev_us)}, queue delay {words.depth(score.high_depth_us)}."
+        f"{_replay(score)}{_effect(row)}"
     )
 
 
@@ -188,7 +173,7 @@ def _cause(row: Row) -> str:
         return " because its queue is long"
     if row.justified_by == "path":
         return f", as {PATH_CAUSES} can cause"
-    return cause(row)
+    return words.cause(row)
 
 
 def _effect(row: Row) -> str:
@@ -233,7 +218,7 @@ def _action(row: Row) -> str:
 def _why(row: Row) -> Measure:
     """The number of the path that explains the score, or that does not."""
     if row.justified_by == "jitter":
-        return jitter(row.place)
+        return words.jitter(row.place)
     packet = row.place.packet_us
     if row.place.kind == "l4s":
         packet = _packet_us(row) or row.place.serialisation_us
@@ -248,7 +233,8 @@ def _of_packets(row: Row, score: Replayed) -> Finding:
         row.confidence,
         f"Prague's detector, if this kernel has one and runs it, {_would(row, score)} "
         f"its score, replayed from packets with correct thresholds, exceeds {SCORE_LIMIT} for "
-        f"{percent(score)} of the time. The reductions do not show whether the fallback acts.",
+        f"{words.percent(score)} of the time. The reductions do not show whether the fallback "
+        "acts.",
         "Record kernel state with `l4strace capture` to be certain.",
         source=score.source,
         flow=row.flow,
@@ -267,9 +253,9 @@ def _would(row: Row, score: Replayed) -> str:
     if place.kind != "l4s":
         return (
             "takes this path for classic, whatever the AQM: RTT deviation was "
-            f"{deviation(score.mdev_us)} {_where(row)}, and"
+            f"{words.deviation(score.mdev_us)} {_where(row)}, and"
         )
-    why = cause(row)
+    why = words.cause(row)
     if row.justified_by == "path":
         why = f" because of {PATH_CAUSES}"
     elif row.justified_by == "slow link":

@@ -39,22 +39,16 @@ from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Finding, Measure, Rule, Severity, Skipped
 from l4strace.prague.constants import SCALABLE_THRESHOLD
+from l4strace.rules.support import fallback_words as words
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_words import (
-    ABOVE,
-    DEPTH,
-    MDEV,
-    marks_from,
-    part_of_time,
-    without_score,
-)
+from l4strace.rules.support.fallback_words import ABOVE, DEPTH, MDEV
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction that stayed scalable in a shared classic queue."""
     recorded = [(row, row.recorded) for row in rows(evidence) if row.recorded]
     if not recorded:
-        return [Skipped(without_score(evidence))]
+        return [Skipped(words.without_score(evidence))]
     if all(row.place.kind is None for row, _ in recorded):
         return [Skipped("no capture shows what the bottleneck is")]
     return [_finding(evidence, row, score) for row, score in recorded if cases.missed(row)]
@@ -65,7 +59,7 @@ def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
         Severity.WARNING,
         confidence(row.place.confidence),
         f"Prague's detector missed {subjects.hedged(row.place.confidence, 'a classic AQM')}: all "
-        f"flows share one queue that {marks_from(row.place)}, but {_score(score)}"
+        f"flows share one queue that {words.marks_from(row.place)}, but {_score(score)}"
         f"{subjects.starved_by(evidence, row.flow)}.",
         "Give classic traffic a queue of its own, or mark only ECT(1) at such a threshold.",
         flow=row.flow,
@@ -92,7 +86,7 @@ def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
 def _score(score: Recorded) -> str:
     if score.most <= SCALABLE_THRESHOLD:
         return f"the score did not exceed {score.most:.1f} (threshold {SCALABLE_THRESHOLD:g})"
-    return f"the score was {ABOVE} only{part_of_time(score)}"
+    return f"the score was {ABOVE} only{words.part_of_time(score)}"
 
 
 RULE = Rule.of(__name__, __doc__, check, "Prague's detector missed a classic AQM")

@@ -62,18 +62,8 @@ from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import datagrams, logged_reductions, subjects
-from l4strace.rules.support.fallback_words import (
-    ABOVE,
-    BELOW,
-    FLOOR,
-    SCORE_LIMIT,
-    fact,
-    inputs,
-    marks_from,
-    not_falling_back,
-    percent,
-    runs_prague,
-)
+from l4strace.rules.support import fallback_words as words
+from l4strace.rules.support.fallback_words import ABOVE, BELOW, FLOOR, SCORE_LIMIT
 
 ACTS = "Prague's fallback acts, as the packets show"
 IDLE = "The classic-ECN fallback does not act"
@@ -128,7 +118,7 @@ def _finding(evidence: Evidence, row: Row, response: Response) -> Finding:
     return Finding(
         severity,
         row.confidence,
-        f"{fact(evidence, row)}{_details(evidence, row, response)}",
+        f"{words.fact(evidence, row)}{_details(evidence, row, response)}",
         "Record kernel state with `l4strace capture` to be certain." if severity else "",
         source=response.source,
         flow=row.flow,
@@ -142,11 +132,11 @@ def _finding(evidence: Evidence, row: Row, response: Response) -> Finding:
 
 def _verdict(evidence: Evidence, row: Row) -> tuple[Severity, str, str]:
     """Severity, headline and variant: of a fallback that acts, why it does."""
-    if not_falling_back(row):
+    if words.not_falling_back(row):
         return Severity.WARNING, NOT_FALLING_BACK, "not-falling-back"
     if row.state == "idle":
         return Severity.INFO, IDLE, "idle"
-    l4s, prague = row.place.kind == "l4s", runs_prague(evidence, row)
+    l4s, prague = row.place.kind == "l4s", words.runs_prague(evidence, row)
     if cases.deep(row):
         return Severity.WARNING if l4s else Severity.INFO, TOO_DEEP, "deep"
     if row.justified_by == "nothing":
@@ -160,11 +150,12 @@ def _verdict(evidence: Evidence, row: Row) -> tuple[Severity, str, str]:
 
 def _details(evidence: Evidence, row: Row, response: Response) -> str:
     """The numbers behind the fact, and the score that correct thresholds give."""
-    if not_falling_back(row):
+    if words.not_falling_back(row):
         which = "its" if response.law == "alpha/2" else "most of its"
         return (
             f": {which} reductions follow alpha/2 in a queue that all flows share and that "
-            f"{marks_from(row.place)}{subjects.starved_by(evidence, row.flow)}. {_not_why(row)}"
+            f"{words.marks_from(row.place)}{subjects.starved_by(evidence, row.flow)}. "
+            f"{_not_why(row)}"
         )
     if row.state == "idle":
         return "."
@@ -199,11 +190,10 @@ def _score(row: Row) -> str:
     if score is None:
         return "The packets do not show the score."
     if row.justified_by == "nothing" and score.never_above:
-        shown = inputs(score.depth_us, score.mdev_us)
+        shown = words.inputs(score.depth_us, score.mdev_us)
         return f"Q{shown[1:]} gave no reason: with correct thresholds the score stays {BELOW}."
-    above = (
-        f"the score, replayed from packets, exceeds {SCORE_LIMIT} for {percent(score)} of the time."
-    )
+    time = words.percent(score)
+    above = f"the score, replayed from packets, exceeds {SCORE_LIMIT} for {time} of the time."
     if row.justified_by == "nothing":
         return f"Correct thresholds explain little of that: with them {above}"
     return f"With correct thresholds {above}"

@@ -37,20 +37,9 @@ from l4strace.fallback.recorded import Recorded
 from l4strace.fallback.row import Row
 from l4strace.fallback.table import rows
 from l4strace.model import Finding, Rule, Severity, Skipped
+from l4strace.rules.support import fallback_words as words
 from l4strace.rules.support import subjects
-from l4strace.rules.support.fallback_words import (
-    ABOVE,
-    DEPTH,
-    MDEV,
-    before_change,
-    depth,
-    deviation,
-    high_depth,
-    high_deviation,
-    part_of_time_since,
-    steps_above,
-    without_score,
-)
+from l4strace.rules.support.fallback_words import ABOVE, DEPTH, MDEV
 from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 
 MARKING = {
@@ -67,7 +56,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction whose score is high where it should be."""
     recorded = [(row, row.recorded) for row in rows(evidence) if row.recorded]
     if not recorded:
-        return [Skipped(without_score(evidence))]
+        return [Skipped(words.without_score(evidence))]
     return [
         _finding(evidence, row, score)
         if row.justified_by == "classic AQM"
@@ -87,14 +76,14 @@ def _finding(evidence: Evidence, row: Row, score: Recorded) -> Finding:
         Severity.INFO,
         row.confidence,
         f"Prague's detector works as intended: from {since} its score is {ABOVE}"
-        f"{part_of_time_since(score)} behind {marks}{at}.",
+        f"{words.part_of_time_since(score)} behind {marks}{at}.",
         flow=row.flow,
         forward=row.forward,
         span_ns=subjects.span(score.since_ns, score.last_ns),
         measures=(
-            steps_above(score, "near 1"),
-            high_depth(score, f"at least {DEPTH}"),
-            high_deviation(score, f"at least {MDEV}"),
+            words.steps_above(score, "near 1"),
+            words.high_depth(score, f"at least {DEPTH}"),
+            words.high_deviation(score, f"at least {MDEV}"),
         ),
         variant=place.kind or "",
     )
@@ -107,13 +96,13 @@ def _by_inputs(evidence: Evidence, row: Row, score: Recorded) -> Finding:
         Severity.INFO,
         row.confidence,
         f"Prague's detector follows its inputs: from {since} its score is {ABOVE}, with a queue "
-        f"delay of {depth(score.high_depth_us)} and an RTT deviation of "
-        f"{deviation(score.high_mdev_us)}. {_open(evidence, row)}",
+        f"delay of {words.depth(score.high_depth_us)} and an RTT deviation of "
+        f"{words.deviation(score.high_mdev_us)}. {_open(evidence, row)}",
         "" if row.place.kind else "Record packets together with the kernel log.",
         flow=row.flow,
         forward=row.forward,
         span_ns=subjects.span(score.since_ns, score.last_ns),
-        measures=(steps_above(score),),
+        measures=(words.steps_above(score),),
         headline=FOLLOWS,
         variant="changed-path" if cases.after_change(row) else "inputs",
     )
@@ -122,7 +111,7 @@ def _by_inputs(evidence: Evidence, row: Row, score: Recorded) -> Finding:
 def _open(evidence: Evidence, row: Row) -> str:
     """Why the AQM is not known."""
     if cases.after_change(row):
-        return before_change(evidence, row)
+        return words.before_change(evidence, row)
     if row.place.kind is None:
         return "Packets would show whether the AQM is classic."
     return "The packets do not show whether the AQM is classic (L4S401 gives the reason)."
