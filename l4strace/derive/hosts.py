@@ -92,10 +92,7 @@ def _by_qdisc(when: Mapping[str, Any]) -> Qdiscs:
     return found
 
 
-def _qdiscs(
-    before: Qdiscs,
-    after: Qdiscs,
-) -> Iterator[Fact]:
+def _qdiscs(before: Qdiscs, after: Qdiscs) -> Iterator[Fact]:
     for key in {**before, **after}:
         first, last = before.get(key, {}), after.get(key, {})
         subject = " ".join(key).strip()

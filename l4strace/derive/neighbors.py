@@ -118,14 +118,9 @@ def counters(capture: Capture) -> pl.DataFrame:
     mangled = known.filter(((zeroed & accecn) | silent).fill_null(False)).collect()
     if mangled.is_empty():
         return mangled.select(*KEY, option_mss="max_payload", mangled=pl.lit(True))
-    rounds = capture.rounds.select(*KEY, "ce_bytes")
-    shown = rounds.join(mangled.select(KEY), on=KEY, how="semi").group_by(KEY)
-    mangled = mangled.join(
-        shown.agg(pl.col("ce_bytes").is_not_null().any().alias("shown")),
-        on=KEY,
-        how="left",
-        maintain_order="left",
-    )
+    rounds = capture.rounds.select(*KEY, "ce_bytes").join(mangled, on=KEY, how="semi")
+    shown = rounds.group_by(KEY).agg(shown=pl.col("ce_bytes").is_not_null().any())
+    mangled = mangled.join(shown, on=KEY, how="left", maintain_order="left")
     counted = pl.sum_horizontal("e1b_bytes", "e0b_bytes", "ceb_bytes") > 0
     usable = counted & pl.col("shown") & (pl.col("max_payload") > 0)
     return mangled.select(

@@ -9,7 +9,7 @@ import polars as pl
 from l4strace.derive import neighbors, noise, queue_delay
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept, traffic
-from l4strace.schema.keys import KEY
+from l4strace.schema.keys import DIRECTION, KEY
 from l4strace.schema.vantage import RANKS, distance
 
 ABOVE = (
@@ -45,11 +45,8 @@ def without_partial_paths(capture: Capture) -> Capture:
     rounds = capture.rounds.join(parts, on=KEY, how="left", maintain_order="left")
     delays = [name for name in capture.rounds.columns if name.startswith(("owd_", "marked_owd_"))]
     shown = [pl.when(pl.col("part").is_null()).then(name).alias(name) for name in delays]
-    return replace(
-        capture,
-        paths=ends,
-        rounds=rounds.with_columns(shown).select(capture.rounds.columns),
-    )
+    shown_rounds = rounds.with_columns(shown).select(capture.rounds.columns)
+    return replace(capture, paths=ends, rounds=shown_rounds)
 
 
 def paths(capture: Capture) -> pl.DataFrame:
@@ -60,13 +57,9 @@ def paths(capture: Capture) -> pl.DataFrame:
     """
     if capture.paths.is_empty():
         return capture.paths
-    own = bases(capture).join(queue_delay.bases(capture), on=KEY, how="left", maintain_order="left")
-    own = own.join(
-        neighbors.directions(capture).select(*KEY, "path"),
-        on=KEY,
-        how="left",
-        maintain_order="left",
-    )
+    own = bases(capture)
+    for more in (queue_delay.bases(capture), neighbors.directions(capture).select(*KEY, "path")):
+        own = own.join(more, on=KEY, how="left", maintain_order="left")
     # One of these packets in most rounds is the floor of its flow: another's is surer.
     surest = pl.col("owd_base_us").max().over("source", "path", "base_us")
     base = pl.when("overtakes").then(surest).otherwise("owd_base_us").alias("owd_base_us")
@@ -84,7 +77,7 @@ def delays(capture: Capture) -> pl.DataFrame:
     By packets or by rounds: a queue that overshoots marks many packets in few rounds.
     """
     if capture.paths.is_empty():
-        return pl.DataFrame(schema=_DELAYS | {"really_lost": capture.paths.schema["lost"]})
+        return capture.paths.select(*DIRECTION, source="near", marked_owd_us="marked_owd_p10_us")
     return (
         capture.paths.rename({"near": "source"})
         .join(bases(capture), on=KEY, how="inner")
@@ -94,8 +87,6 @@ def delays(capture: Capture) -> pl.DataFrame:
             (pl.min_horizontal("marked_owd_p10_us", "owd_marked_us") - pl.col("owd_base_us"))
             .clip(lower_bound=0)
             .alias("marked_owd_us"),
-            (pl.col("marked_owd_median_us") - pl.col("owd_base_us")).alias("marked_owd_median_us"),
-            pl.col("lost").alias("really_lost"),
         )
     )
 
@@ -157,11 +148,4 @@ _BETWEEN = {
     "path": pl.String(),
     "ect0_between": pl.Int64(),
     "ect0_between_ratio": pl.Float64(),
-}
-_DELAYS = {
-    "source": pl.UInt16(),
-    "flow": pl.UInt32(),
-    "forward": pl.Boolean(),
-    "marked_owd_us": pl.Float64(),
-    "marked_owd_median_us": pl.Float64(),
 }

@@ -116,19 +116,17 @@ def _with_room(events: pl.DataFrame, capture: Capture) -> pl.DataFrame:
     paths = (
         neighbors.directions(capture)
         .join(segments, on=KEY, how="left", maintain_order="left")
-        .join(events.select(KEY).unique(), on=KEY, how="semi")
+        .join(events, on=KEY, how="semi")
         .group_by(PATH)
         .agg(size.alias("size"), rtt.alias("rtt_us"))
     )
-    placed = phases.assigned(capture, events).join(
-        phases.table(capture).select(*PATH, "phase", "capacity_bps"),
-        on=[*PATH, "phase"],
-        how="left",
-        maintain_order="left",
-    )
+    rates = phases.table(capture).select(*PATH, "phase", "capacity_bps")
     fills = pl.col("capacity_bps") * pl.col("rtt_us") / 8e6 / pl.col("size")
-    return placed.join(paths, on=PATH, how="left", maintain_order="left").with_columns(
-        fills.alias("fills_packets")
+    return (
+        phases.assigned(capture, events)
+        .join(rates, on=[*PATH, "phase"], how="left", maintain_order="left")
+        .join(paths, on=PATH, how="left", maintain_order="left")
+        .with_columns(fills_packets=fills)
     )
 
 

@@ -59,24 +59,17 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _repeated(evidence: Evidence) -> list[Finding | Skipped]:
+    most = f"below {copies.REPEATED_SHARE:.0%}"
     return [
         Finding(
             Severity.NOTICE,
             Confidence.MEDIUM,
             f"Nearly every data packet is there twice ({row['retransmits']:,} of "
-            f"{count(row['packets'], 'packet')} repeat earlier ones): "
-            f"{BY_ANYTHING}. "
+            f"{count(row['packets'], 'packet')} repeat earlier ones): {BY_ANYTHING}. "
             "Retransmissions are not known here.",
             "Capture on one interface, the one that the bottleneck follows.",
             **direction_of(row),
-            measures=(
-                Measure(
-                    "repeated packets",
-                    row["retransmits"],
-                    "packet",
-                    f"below {copies.REPEATED_SHARE:.0%}",
-                ),
-            ),
+            measures=(Measure("repeated packets", row["retransmits"], "packet", most),),
         )
         for row in copies.repeated(evidence).iter_rows(named=True)
     ]

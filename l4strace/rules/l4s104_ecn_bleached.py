@@ -50,7 +50,6 @@ ENOUGH_OPTIONS = 10
 """Options from the receiver that must be seen: the one on the SYN/ACK holds only initial values
 (RFC 9768 section 3.2.1). By eye: a receiver sends one on nearly every ACK."""
 
-NAMES = ECN_FIELD
 ACTION = (
     "Find the node that clears the field: capture hop by hop, or send probes with increasing TTL "
     "and compare the headers that the ICMP errors quote."
@@ -127,9 +126,8 @@ def _by_reflection(evidence: Evidence) -> list[Finding]:
 def _reflected(row: Row, packet: str, sent: int, frame: str) -> Finding:
     data_arrives = (row["e1b_bytes"] or 0) + (row["e0b_bytes"] or 0) > 0
     counted = row["e1b_bytes"] is not None and not data_arrives
-    message = (
-        f"The {packet} was {NAMES[sent]} at this capture and arrived as Not-ECT: the path bleaches "
-    )
+    left = f"The {packet} was {ECN_FIELD[sent]} at this capture"
+    message = f"{left} and arrived as Not-ECT: the path bleaches "
     if data_arrives:
         message += "handshake packets. Data arrives as ECT."
     else:
@@ -140,7 +138,7 @@ def _reflected(row: Row, packet: str, sent: int, frame: str) -> Finding:
         Confidence.HIGH if counted or data_arrives else Confidence.MEDIUM,
         message,
         frame,
-        Measure(f"{packet} as it arrived", "Not-ECT", "", NAMES[sent]),
+        Measure(f"{packet} as it arrived", "Not-ECT", "", ECN_FIELD[sent]),
     )
 
 

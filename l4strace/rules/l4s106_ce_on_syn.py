@@ -34,8 +34,6 @@ from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import CE, ECN_FIELD, NOT_ECT
 
-NAMES = ECN_FIELD
-
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each handshake packet with CE."""
@@ -66,7 +64,7 @@ def _finding(row: Row, forward: bool, packet: str, sent: int | None) -> Finding:
             "Not-ECT packet."
         )
     else:
-        left = f"was {NAMES[sent]} at this capture and " if sent is not None else ""
+        left = f"was {ECN_FIELD[sent]} at this capture and " if sent is not None else ""
         message = (
             f"The {packet} {left}arrived with CE: a queue marked it already, or a node sets "
             "the field."

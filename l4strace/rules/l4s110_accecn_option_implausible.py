@@ -85,10 +85,7 @@ def _finding(row: Row, by_path: bool) -> Finding:
     total = row["accecn_options"] or 0
     what = [
         _some(number, total, *texts)
-        for number, *texts in (
-            (zeroed, *ZEROED),
-            (implausible, *IMPLAUSIBLE),
-        )
+        for number, *texts in ((zeroed, *ZEROED), (implausible, *IMPLAUSIBLE))
         if number
     ]
     why = ". They left the host intact: the path rewrites them" if by_path else ""

@@ -149,14 +149,7 @@ def _finding(row: Row, *others: Row) -> Finding:
         else "Check the AQM's target, a second queue in front of it, and flows that ignore marks.",
         **direction_of(row),
         headline=STANDS if stands else FAR_ABOVE,
-        measures=(
-            Measure(
-                name,
-                median,
-                "us",
-                f"at most {milliseconds(allowed)}",
-            ),
-        ),
+        measures=(Measure(name, median, "us", f"at most {milliseconds(allowed)}"),),
     )
 
 

@@ -67,7 +67,7 @@ def _long(phase: Phase) -> bool:
 
 
 def _finding(evidence: Evidence, phase: Phase) -> Finding:
-    seconds = phase["ramp_ns"] / 1e9
+    seconds, most = phase["ramp_ns"] / 1e9, f"below {LONG_NS / 1e9:.0f} s"
     ended = "" if phase["phase"] else _exit(evidence, phase)
     after = "the capacity rose" if phase["phase"] else "the first data"
     return Finding(
@@ -79,12 +79,7 @@ def _finding(evidence: Evidence, phase: Phase) -> Finding:
         **direction_of(phase),
         span_ns=(phase["start_ns"], phase["start_ns"] + phase["ramp_ns"]),
         measures=(
-            Measure(
-                f"time to {share(FULL_SHARE)} of the capacity",
-                seconds,
-                "s",
-                f"below {LONG_NS / 1e9:.0f} s",
-            ),
+            Measure(f"time to {share(FULL_SHARE)} of the capacity", seconds, "s", most),
             Measure("capacity", phase["capacity_bps"], "bit/s"),
         ),
     )

@@ -73,11 +73,7 @@ def _effect(finding: Finding, cause: Finding) -> Finding:
     where = "" if cause.flow in (None, finding.flow) else f" of flow {cause.flow}"
     likely = "" if cause.confidence is Confidence.HIGH else "likely "
     action = f"Mend the {likely}cause, {cause.rule}{where}: {within(cause.headline)}."
-    return replace(finding, action=action, cause=_named(cause))
-
-
-def _named(finding: Finding) -> Cause:
-    return Cause(finding.rule, finding.flow, finding.forward)
+    return replace(finding, action=action, cause=Cause(cause.rule, cause.flow, cause.forward))
 
 
 def _cause(effect: Finding, findings: Sequence[Finding], beside: Beside) -> Finding | None:

@@ -226,10 +226,7 @@ def unjudged(capture: Capture) -> str:
         for name, label in CODEPOINTS.items()
         if counted[name]
     ]
-    return (
-        f"{count(known.height, 'flow')} over UDP ({_transports(known)}): "
-        f"{count(counted['packets'], 'packet')}, {listed(shares)}. {why}"
-    )
+    return f"{_who(known)}: {count(counted['packets'], 'packet')}, {listed(shares)}. {why}"
 
 
 def _why(capture: Capture, known: pl.DataFrame) -> str:

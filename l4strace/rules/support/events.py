@@ -21,10 +21,8 @@ def episodes(spikes: pl.DataFrame) -> pl.DataFrame:
     """
     if spikes.is_empty():
         return spikes.with_columns(spikes=0)
-    length, gap = (
-        pl.col("end_ns") - pl.col("start_ns"),
-        pl.col("start_ns") - pl.col("end_ns").shift(),
-    )
+    length = pl.col("end_ns") - pl.col("start_ns")
+    gap = pl.col("start_ns") - pl.col("end_ns").shift()
     apart = (gap >= length + length.shift()).fill_null(True)
     why = pl.struct("cause", "culprit", "peak_packets")
     known = why.filter(pl.col("cause") != "unknown").first().over("path", "episode")
