@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 
 from l4strace.rules.l4s008_kernel_log_incomplete import check
-from l4strace.schema.words import Stat
 from tests.support.frames import ROUND_NS, evidence, frame, rounds, stack
 
 
@@ -63,7 +62,8 @@ def test_says_how_many_are_lost(lost: int, said: str):
     assert said in found.message
 
 
-def test_silent_on_a_log_that_another_rule_reports_as_foreign():
+def test_silent_on_a_foreign_log_which_is_left_to_l4s009():
+    """It lacks nothing: it belongs to another host or run."""
     stats = frame("stats", name="kernel_log_not_joined", count=500, severity="loss")
     assert check(evidence(sources=log(complete=True), stats=stats)) == []
 
@@ -72,9 +72,3 @@ def test_silent_on_a_whole_log_and_on_captures():
     whole = log(complete=True)
     capture = frame("sources", source=1, complete=False)
     assert check(evidence(sources=stack(whole, capture))) == []
-
-
-def test_a_foreign_log_is_left_to_l4s009():
-    """It lacks nothing: it belongs to another host or run."""
-    stats = frame("stats", name=Stat.KERNEL_LOG_NOT_JOINED, count=3, severity="loss")
-    assert check(evidence(sources=log(complete=True), stats=stats)) == []

@@ -23,16 +23,14 @@ def test_fires_on_the_reflection_of_the_syn():
     assert (found.forward, found.frames) == (True, (2,))
 
 
-def test_fires_with_certainty_when_the_counters_never_moved_either():
-    rows = frame("directions", data_ect1=1000, e1b_bytes=0, e0b_bytes=0, ceb_bytes=0)
+@pytest.mark.parametrize(
+    ("counted", "severity"), [(0, Severity.ERROR), (1_448_000, Severity.NOTICE)]
+)
+def test_fires_with_certainty_where_counters_show_the_data(counted: int, severity: Severity):
+    """A notice where they move: only the SYN is bleached."""
+    rows = frame("directions", data_ect1=1000, e1b_bytes=counted, e0b_bytes=0, ceb_bytes=0)
     (found,) = check(evidence(flows=syn(), directions=rows))
-    assert found.confidence is Confidence.HIGH
-
-
-def test_fires_as_notice_when_only_the_syn_is_bleached():
-    rows = frame("directions", data_ect1=1000, e1b_bytes=1_448_000, e0b_bytes=0, ceb_bytes=0)
-    (found,) = check(evidence(flows=syn(), directions=rows))
-    assert found.severity is Severity.NOTICE
+    assert (found.severity, found.confidence) == (severity, Confidence.HIGH)
 
 
 def both_directions(reports: int) -> pl.DataFrame:

@@ -15,10 +15,8 @@ def test_fires_on_removed_options():
 
 
 def test_silent_when_they_arrive():
-    assert (
-        check(evidence(paths=frame("paths", matched=900, option_stripped=0, option_changed=0)))
-        == []
-    )
+    paths = frame("paths", matched=900, option_stripped=0, option_changed=0)
+    assert check(evidence(paths=paths)) == []
 
 
 def test_skipped_with_one_capture():

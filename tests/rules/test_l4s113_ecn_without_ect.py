@@ -1,5 +1,7 @@
 """AccECN without ECT."""
 
+import pytest
+
 from l4strace.model import Confidence, Severity
 from l4strace.rules.l4s113_ecn_without_ect import check
 from tests.support.frames import evidence, frame, stack
@@ -20,12 +22,13 @@ def test_fires_with_certainty_at_the_sender():
     assert found.confidence is Confidence.HIGH
 
 
-def test_silent_when_another_capture_saw_it_leave_as_ect():
+@pytest.mark.parametrize("mode", ["accecn", "unknown"])
+def test_silent_when_another_capture_saw_it_leave_as_ect(mode: str):
+    """Whether or not that one began after the handshake."""
     near = frame("directions", source=1, data_not_ect=0, data_ect1=1000, data_ect0=0, data_ce=0)
-    flows = frame("flows", source=[0, 1], vantage=["server", "client"])
-    assert (
-        check(evidence(flows=flows, directions=stack(frame("directions", **NOT_ECT), near))) == []
-    )
+    flows = frame("flows", source=[0, 1], vantage=["server", "client"], mode=["accecn", mode])
+    both = stack(frame("directions", **NOT_ECT), near)
+    assert check(evidence(flows=flows, directions=both)) == []
 
 
 def test_silent_on_ect_data_and_under_classic_ecn():
@@ -33,14 +36,6 @@ def test_silent_on_ect_data_and_under_classic_ecn():
     classic = frame("directions", flow=1, **NOT_ECT)
     flows = frame("flows", flow=[0, 1], mode=["accecn", "none"])
     assert check(evidence(flows=flows, directions=stack(ect, classic))) == []
-
-
-def test_silent_when_the_capture_that_saw_ect_began_after_the_handshake():
-    near = frame("directions", source=1, data_not_ect=0, data_ect1=1000, data_ect0=0, data_ce=0)
-    flows = frame("flows", source=[0, 1], vantage=["server", "client"], mode=["accecn", "unknown"])
-    assert (
-        check(evidence(flows=flows, directions=stack(frame("directions", **NOT_ECT), near))) == []
-    )
 
 
 def test_fires_under_classic_ecn_behind_a_path_that_clears_it():

@@ -1,5 +1,7 @@
 """Builds without the fallback."""
 
+import pytest
+
 from l4strace.model import Severity, Skipped
 from l4strace.rules.l4s306_fallback_absent import check
 from tests.support.scenes import bottleneck, log, two_flows
@@ -23,14 +25,13 @@ def test_silent_where_the_score_is_recorded() -> None:
     assert check(scene(classic_ecn=0.0)) == []
 
 
-def test_polls_prove_nothing() -> None:
-    assert check(scene(event="poll")) == [
-        Skipped("the kernel log does not probe Prague's own functions")
-    ]
-
-
-def test_what_was_probed_is_not_called_unprobed() -> None:
-    """A struct prague that fits no known layout: its functions were probed, its fields not read."""
-    assert check(scene(alpha=None)) == [
-        Skipped("the kernel log probes Prague's functions, but not its state")
-    ]
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"event": "poll"}, "the kernel log does not probe Prague's own functions"),
+        # A struct prague that fits no known layout: its functions were probed, its fields not read.
+        ({"alpha": None}, "the kernel log probes Prague's functions, but not its state"),
+    ],
+)
+def test_skipped_where_the_log_shows_no_state(columns: dict[str, object], reason: str) -> None:
+    assert check(scene(**columns)) == [Skipped(reason)]

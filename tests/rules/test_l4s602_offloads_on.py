@@ -17,9 +17,8 @@ def test_fires_as_notice_when_packets_were_merged():
 
 
 def test_fires_as_information_when_none_was():
-    (found,) = check(
-        evidence(host_files=(host(gro=True, tso=True),), directions=frame("directions"))
-    )
+    rows = frame("directions")
+    (found,) = check(evidence(host_files=(host(gro=True, tso=True),), directions=rows))
     assert found.severity is Severity.INFO
 
 

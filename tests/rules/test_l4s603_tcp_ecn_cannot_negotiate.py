@@ -18,9 +18,8 @@ def test_fires_when_accecn_was_requested():
 
 
 def test_fires_as_information_when_nobody_requested_it():
-    (found,) = check(
-        evidence(host_files=(host("2"),), flows=frame("flows", mode="none", syn_ace=0))
-    )
+    flows = frame("flows", mode="none", syn_ace=0)
+    (found,) = check(evidence(host_files=(host("2"),), flows=flows))
     assert found.severity is Severity.INFO
 
 
