@@ -84,7 +84,7 @@ def _row(link: Link, shown: Part) -> TrafficRow:
 
 def _retransmitted(link: Link, sums: pl.DataFrame) -> str:
     """Share of the delivered packets whose transport shows which are retransmitted."""
-    counted = link.case.evidence.directions.drop_nulls("retransmits")
+    counted = link.case.evidence.directions.select(*KEY, "retransmits").drop_nulls("retransmits")
     known = sums.join(counted, on=KEY, how="semi")
     return share(int(known["retransmits"].sum()), int(known["acked_packets"].sum()))
 

@@ -107,7 +107,7 @@ class Link:
         """`KEY` of the directions of the path."""
         evidence = self.case.evidence
         path = (pl.col("source") == self.source) & (pl.col("path") == self.path)
-        ways = neighbors.directions(evidence).filter(path).select(KEY)
+        ways = neighbors.directions(evidence).select(*KEY, "path").filter(path).select(KEY)
         return ways.join(vantage.nearest(evidence), on=KEY, how="semi")
 
     @cached_property
@@ -181,16 +181,14 @@ class Link:
 
         As feedback or a capture at the receiver counts; of ECE, which lasts, its beginnings.
         """
-        ways = part.totals.select("flow", "forward", "marks", "begins").iter_rows()
-        counts = [
-            self._marked((flow, forward), marks, begins) for flow, forward, marks, begins in ways
-        ]
+        echoed = part.totals["begins"] > 0
+        ways = part.totals.filter(echoed).select("flow", "forward", "begins").iter_rows()
+        counts = [Marks(int(part.totals.filter(~echoed)["marks"].sum()), exact=True)]
+        counts += [self._echoed((flow, forward), begins) for flow, forward, begins in ways]
         return Marks(sum(one.packets for one in counts), all(one.exact for one in counts))
 
-    def _marked(self, direction: tuple[int, bool], marks: int, begins: int) -> Marks:
-        """CE of one direction; ``begins``: how often ECE began, where the feedback is only ECE."""
-        if not begins:
-            return Marks(marks, exact=True)
+    def _echoed(self, direction: tuple[int, bool], begins: int) -> Marks:
+        """CE of one direction whose feedback is only ECE, which began so often."""
         if direction in self.arrived:
             return Marks(self.arrived[direction], exact=True)
         return Marks(max(begins, self.answered.get(direction, 0)), exact=False)
