@@ -15,7 +15,7 @@ from l4strace.fallback.place import SUITED, Place, confidence
 from l4strace.fallback.recorded import MIN_SHARE, Recorded
 from l4strace.fallback.replayed import Replayed
 from l4strace.fallback.response import Response
-from l4strace.fallback.row import Seen, Verdict
+from l4strace.fallback.row import Row, Verdict
 from l4strace.model import Confidence
 from l4strace.prague.constants import MDEV_REFERENCE_US
 
@@ -30,7 +30,7 @@ its time there, a detector that works nearly all."""
 UNKNOWN = Verdict("unknown")
 
 
-def verdict(seen: Seen) -> Verdict:
+def verdict(seen: Row) -> Verdict:
     """The log knows; packets are asked where it does not show a score, or that there is none."""
     if seen.recorded:
         return _of_score(seen, seen.recorded)
@@ -43,7 +43,7 @@ def verdict(seen: Seen) -> Verdict:
     return of_packets(seen.place, seen.response, seen.replayed, seen.then)
 
 
-def _of_score(seen: Seen, score: Recorded) -> Verdict:
+def _of_score(seen: Row, score: Recorded) -> Verdict:
     if not score.high:
         return Verdict("idle", None, "log", Confidence.HIGH)
     cause = of_recorded(seen.place, score, seen.then)

@@ -1,7 +1,7 @@
 """One row of the table: what was measured of a flow direction, and the verdict on its fallback."""
 
-from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from l4strace.fallback.causes import Cause
 from l4strace.fallback.conditions import UNCHANGED, Conditions
@@ -36,8 +36,8 @@ NO_USE = Use()
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What was measured of one direction; a part is null where nothing shows it."""
+class Row:
+    """What was measured of one direction, null where nothing shows it, and its verdict."""
 
     flow: int | None = None
     forward: bool | None = None
@@ -50,12 +50,6 @@ class Seen:
     then: Conditions = UNCHANGED
     zones: Zones | None = None
     inputs: Inputs | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Row(Seen):
-    """What was seen of one direction, with its verdict."""
-
     state: State = "unknown"
     justified_by: Cause | None = None
     shown_by: Shown | None = None
@@ -72,7 +66,6 @@ class Row(Seen):
         return self.use.acts or bool(self.response and self.response.at_the_floor)
 
 
-def row(seen: Seen, verdict: Verdict) -> Row:
+def judged(seen: Row, verdict: Verdict) -> Row:
     """``seen`` with its ``verdict``."""
-    values: dict[str, Any] = {field.name: getattr(seen, field.name) for field in fields(Seen)}
-    return Row(**values, **verdict._asdict())
+    return replace(seen, **verdict._asdict())

@@ -14,7 +14,7 @@ from l4strace.fallback.place import Place, places
 from l4strace.fallback.recorded import MIN_SHARE, recorded
 from l4strace.fallback.replayed import Replayed, replayed
 from l4strace.fallback.response import responses
-from l4strace.fallback.row import Row, Seen, Verdict, row
+from l4strace.fallback.row import Row, Verdict, judged
 from l4strace.fallback.samples import sampled
 from l4strace.fallback.use import Use, used
 from l4strace.model import Confidence
@@ -28,10 +28,10 @@ def rows(evidence: Evidence) -> tuple[Row, ...]:
 
     Rules and the verdict's frame read these.
     """
-    return (*(row(seen, verdict(seen)) for seen in _seen(evidence)), *_counted(evidence))
+    return (*(judged(seen, verdict(seen)) for seen in _seen(evidence)), *_counted(evidence))
 
 
-def _seen(evidence: Evidence) -> list[Seen]:
+def _seen(evidence: Evidence) -> list[Row]:
     """What is known of each direction, by flow."""
     scores, sampled_of, response_of = recorded(evidence), sampled(evidence), responses(evidence)
     high = replayed(evidence).filter(pl.col("time") >= MISSED).select(DIRECTION)
@@ -44,7 +44,7 @@ def _seen(evidence: Evidence) -> list[Seen]:
     replayed_of = typed(replayed(evidence).join(own, on=DIRECTION, how="semi"), Replayed)
     use_of, then = used(evidence, scores), conditions(evidence)
     return [
-        Seen(
+        Row(
             *one,
             places_of.get(one, Place()),
             scores.get(one),
@@ -63,21 +63,21 @@ def _counted(evidence: Evidence) -> list[Row]:
     zones, inputs = counters.zones(evidence.aggregates), counters.inputs(evidence.aggregates)
     if zones is None:
         return []
-    seen = Seen(zones=zones, inputs=inputs)
+    seen = Row(zones=zones, inputs=inputs)
     if zones.classic_share < MIN_SHARE:
-        return [row(seen, Verdict("idle", None, "counters", Confidence.HIGH))]
+        return [judged(seen, Verdict("idle", None, "counters", Confidence.HIGH))]
     if inputs is None:
-        return [row(seen, Verdict("acts", "unknown", "counters", Confidence.LOW))]
+        return [judged(seen, Verdict("acts", "unknown", "counters", Confidence.LOW))]
     low = inputs.low_share >= 1 - MIN_SHARE
     cause = Verdict("acts", "nothing" if low else "unknown", "counters", Confidence.HIGH)
-    return [row(seen, cause)]
+    return [judged(seen, cause)]
 
 
 def table(evidence: Evidence) -> pl.DataFrame:
     """The rows as a table, with the numbers of what shows the state."""
     values = [_values(one) for one in rows(evidence)]
-    judged = pl.DataFrame(values, schema=FALLBACK.schema, orient="row")
-    others = replayed(evidence).join(judged, on=DIRECTION, how="anti")
+    shown = pl.DataFrame(values, schema=FALLBACK.schema, orient="row")
+    others = replayed(evidence).join(shown, on=DIRECTION, how="anti")
     packet = pl.when(pl.col("link_us") > 0).then("link_us").otherwise("serialisation_us")
     others = others.join(places(evidence), on=DIRECTION, how="left").with_columns(
         pl.col("jitter_us").fill_null(0.0),
@@ -88,7 +88,7 @@ def table(evidence: Evidence) -> pl.DataFrame:
         score_max="most",
         packet_us=pl.when(packet > 0).then(packet),
     )
-    both = pl.concat([FALLBACK.conform(others), judged])
+    both = pl.concat([FALLBACK.conform(others), shown])
     return both.sort(DIRECTION, nulls_last=True, maintain_order=True)
 
 
