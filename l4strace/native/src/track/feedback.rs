@@ -90,6 +90,7 @@ impl Feedback {
     }
 
     /// The option of the same packet. `most` bytes were sent, `acked` of them acknowledged.
+    #[inline(always)]
     pub fn option(
         &mut self,
         option: &AccEcnOption,

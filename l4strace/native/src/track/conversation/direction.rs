@@ -258,7 +258,17 @@ impl Carried {
         self.ace_first.get_or_insert(ace);
         self.ace_seen |= 1 << ace;
         self.ae_seen |= ace & 4 != 0;
-        self.zero_run = if ace == 0 { self.zero_run + 1 } else { 0 };
+        self.ace_again(ace);
+    }
+
+    /// One with a value that was seen before.
+    #[inline(always)]
+    pub fn ace_again(&mut self, ace: u8) {
+        if ace != 0 {
+            self.zero_run = 0;
+            return;
+        }
+        self.zero_run += 1;
         self.zero_run_max = self.zero_run_max.max(self.zero_run);
     }
 

@@ -3,7 +3,7 @@
 use super::clock::{Suspicion, PAUSE_NS};
 use super::direction::Direction;
 use super::several::Several;
-use super::strays::{Followed, Held};
+use super::strays::Held;
 use super::twice::Remembered;
 use crate::packet::{flag, Interface, Packet, Tunnel};
 use crate::track::handshake::vantage::Vantage;
@@ -66,6 +66,8 @@ pub struct Flow {
     pub(in crate::track) shift: [Option<u8>; 2],
     /// Nothing is predicted: see [`crate::track::Tracker::general`].
     pub(in crate::track) general: bool,
+    /// Nothing waits to be decided, as the last packet left it that was not predicted.
+    pub(super) is_settled: bool,
     /// Row of the round that ended last, by side, until the next ACK: only what is sent by then shows the window.
     pub(in crate::track) ended_row: [Option<u32>; 2],
     /// By side; present once the capture showed a packet twice.
@@ -112,6 +114,7 @@ impl Flow {
             mss: [DEFAULT_MSS; 2],
             shift: [None; 2],
             general: false,
+            is_settled: false,
             ended_row: [None; 2],
             remembered: None,
             interface: p.interface,
@@ -127,35 +130,14 @@ impl Flow {
         self.mode.unwrap_or_else(|| self.handshake.decide().0)
     }
 
-    /// Follows one packet of side `side`; a finished round is appended to `rows`.
-    #[inline(always)]
-    pub fn packet(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> Followed {
-        if self.predicted(p, side, rows) {
-            return Followed::Here;
-        }
-        self.unpredicted(p, side, rows)
-    }
-
-    #[inline(never)]
-    fn unpredicted(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> Followed {
-        if self.is_copy(p, side) {
-            return Followed::Here;
-        }
-        if self.is_stray(p, side) {
-            return self.stray(p, side, rows);
-        }
-        self.confirm(side);
-        self.here(p, side, rows);
-        Followed::Here
-    }
-
     /// Packets that are known to lie where the conversation is.
     pub(in crate::track) fn all(&mut self, packets: &Held, rows: &mut Rows) {
         packets.iter().for_each(|(p, side)| self.here(p, *side, rows));
+        self.settle();
     }
 
     /// A packet that lies where the conversation is.
-    fn here(&mut self, p: &Packet, side: usize, rows: &mut Rows) {
+    pub(super) fn here(&mut self, p: &Packet, side: usize, rows: &mut Rows) {
         let pauses = self.pauses(p);
         let before_ns = std::mem::replace(&mut self.last_ns, p.ts_ns);
         if pauses {

@@ -2,6 +2,7 @@
 //! acknowledges more of what the other side sent. Those are followed here, with what they cannot move left out.
 
 use super::flow::{Ended, Flow};
+use super::strays::Followed;
 use crate::packet::{flag, Packet};
 use crate::track::rounds::rows::Rows;
 use crate::track::sending::data::Data;
@@ -9,6 +10,36 @@ use crate::track::sending::segments::Plain;
 use crate::track::sending::sender::Sender;
 
 impl Flow {
+    /// Follows one packet of side `side`; a finished round is appended to `rows`.
+    #[inline(always)]
+    pub fn packet(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> Followed {
+        if self.predicted(p, side, rows) {
+            return Followed::Here;
+        }
+        self.unpredicted(p, side, rows)
+    }
+
+    /// Follows any other one.
+    #[inline(never)]
+    fn unpredicted(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> Followed {
+        let followed = self.looked_at(p, side, rows);
+        self.settle();
+        followed
+    }
+
+    /// It may be a copy, or lie somewhere else.
+    fn looked_at(&mut self, p: &Packet, side: usize, rows: &mut Rows) -> Followed {
+        if self.is_copy(p, side) {
+            return Followed::Here;
+        }
+        if self.is_stray(p, side) {
+            return self.stray(p, side, rows);
+        }
+        self.confirm(side);
+        self.here(p, side, rows);
+        Followed::Here
+    }
+
     /// Follows the packet if it is one of those: the same as [`Flow::here`] for it. False, with nothing changed,
     /// where it may be another one.
     #[inline(always)]
@@ -39,13 +70,18 @@ impl Flow {
         self.echo(p, side);
     }
 
-    /// The handshake is over, nothing waits to be decided, and the packet neither opens nor closes.
+    /// Whether the handshake is over and nothing waits to be decided: no packet that is predicted changes that.
+    pub(super) fn settle(&mut self) {
+        let waits = self.held.is_some() || self.suspicion.is_some() || self.mode.is_none();
+        self.is_settled = !waits && !self.is_on_several();
+    }
+
+    /// The packet neither opens nor closes, in a conversation where nothing waits to be decided.
     #[inline(always)]
     fn is_quiet(&self, p: &Packet) -> bool {
-        let waits = self.held.is_some() || self.suspicion.is_some() || self.mode.is_none() || self.general;
-        let waits = waits || self.is_on_several() || p.interface != self.interface;
         let kind = flag::SYN | flag::FIN | flag::RST | flag::ACK;
-        !waits && p.flags & kind == flag::ACK && !self.pauses(p)
+        let is_plain = p.flags & kind == flag::ACK && p.interface == self.interface;
+        self.is_settled && is_plain && !self.general && !self.pauses(p)
     }
 
     /// Data behind all that was sent, in a round that runs, with the report that stands.

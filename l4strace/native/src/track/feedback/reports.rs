@@ -161,6 +161,7 @@ impl Flow {
     }
 
     /// Returns by how much the option moves the CE count: lo, hi, best.
+    #[inline(always)]
     fn option(&mut self, p: &Packet, option: &AccEcnOption, side: usize, newer: bool) -> [i64; 3] {
         let from_start = self.from_start;
         let [client, server] = &mut self.dirs;

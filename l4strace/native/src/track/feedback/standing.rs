@@ -109,7 +109,7 @@ impl Carried {
 
     #[inline(always)]
     fn again(&mut self, p: &Packet) {
-        self.ace(p.ace());
+        self.ace_again(p.ace());
         if let Some(option) = &p.accecn {
             self.option(option, p.frame);
         }

@@ -91,8 +91,8 @@ impl Clock {
     #[inline]
     pub fn tick(&mut self, t: &Tick) -> bool {
         self.acked = self.acked.saturating_add(t.acked);
-        for (sum, ce) in self.ce.iter_mut().zip(t.ce) {
-            *sum += ce;
+        if t.ce != [0; 3] {
+            self.ce.iter_mut().zip(t.ce).for_each(|(sum, ce)| *sum += ce);
         }
         let paced = !t.slow_start && self.rounds >= self.transition;
         if t.una < self.mark || (paced && t.now_ns.saturating_sub(self.since_ns) < TARGET_NS) {
