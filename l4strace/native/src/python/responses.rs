@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use super::given::Given;
 use super::measure::keys;
-use super::tables::{ArrowTable, Columns};
+use super::tables::{ArrowTable, Columns, BLOCK};
 use crate::measure::alphas::{Clocks, Known, Replayed, Shown};
 use crate::measure::cuts::Cut;
 use crate::measure::detector::{steps, Step};
@@ -85,7 +85,7 @@ pub fn cuts(keys: &[Key], rounds: &Rounds<'_>, found: &[Cut]) -> PyResult<ArrowT
     t.finish()
 }
 
-/// A round is a step when it ends. Those of one flow direction are in memory at a time.
+/// A round is a step when it ends. Those of few flow directions are in memory at a time.
 pub fn detector(keys: &[Key], rounds: &Rounds<'_>, directions: &[Direction]) -> PyResult<ArrowTable> {
     let ends_ns = |step: &Step| rounds.end_ns.or_zero(step.row);
     let before = |score: Column<'_, f64>, step: &Step| step.before.map_or(Some(0.0), |row| score.get(row));
@@ -103,14 +103,17 @@ pub fn detector(keys: &[Key], rounds: &Rounds<'_>, directions: &[Direction]) -> 
     asked.sort_by_key(|of| (keys[*of].1, keys[*of].2));
     let most = asked.iter().map(|of| directions[*of].rows.len()).sum();
     let mut t = Columns::of_rows(most).folding();
-    t.add(&[], add);
+    let mut found: Vec<Step> = Vec::new();
     for same in asked.chunk_by(|a, b| (keys[*a].1, keys[*a].2) == (keys[*b].1, keys[*b].2)) {
-        let most = same.iter().map(|of| directions[*of].rows.len()).sum();
-        let mut found: Vec<Step> = Vec::with_capacity(most);
+        let first = found.len();
         same.iter().for_each(|of| found.extend(steps(rounds, *of, &directions[*of])));
-        found.sort_by_key(ends_ns);
-        t.add(&found, add);
+        found[first..].sort_by_key(ends_ns);
+        if found.len() >= BLOCK {
+            t.add(&found, add);
+            found.clear();
+        }
     }
+    t.add(&found, add);
     t.finish()
 }
 

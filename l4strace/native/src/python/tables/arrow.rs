@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 /// Rows that go into every column before the next rows follow: they stay in the cache meanwhile.
-const BLOCK: usize = 256;
+pub const BLOCK: usize = 256;
 
 /// A table under construction: one call per column, in the order of `l4strace.schema`.
 ///

@@ -14,7 +14,7 @@ mod udp_round_trips;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-pub use arrow::{ArrowTable, Columns};
+pub use arrow::{ArrowTable, Columns, BLOCK};
 use rounds::Rounds;
 
 use crate::packet::Tunnel;
