@@ -19,8 +19,7 @@ Evidence
 
 When it is wrong
 ----------------
-A capture that is still being written may end inside a record without any fault. The results up to
-the cut are valid.
+A capture that is still being written may end inside a record without any fault.
 
 What to do
 ----------

@@ -13,8 +13,7 @@ as many as carry the payload.
 
 Evidence
 --------
-`directions.super_packets` (payload above the MSS option of the other side), `data_packets`,
-`data_segments` and `max_payload`.
+`directions.super_packets`, `data_packets`, `data_segments` and `max_payload`.
 
 When it is wrong
 ----------------

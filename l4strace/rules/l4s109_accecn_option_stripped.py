@@ -16,8 +16,7 @@ Evidence
 
 When it is wrong
 ----------------
-Packets without the option are normal: a receiver does not send it on every ACK. One capture alone
-cannot show that options were removed.
+Packets without the option are normal: a receiver does not send it on every ACK.
 
 What to do
 ----------

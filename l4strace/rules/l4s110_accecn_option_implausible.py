@@ -24,8 +24,7 @@ and the rule ignores implausible counters.
 
 What to do
 ----------
-Update the stack that writes the option, or look for a middlebox that zeroes unknown options;
-captures at both ends show which of them it is.
+Update the stack that writes the option, or look for a middlebox that zeroes unknown options.
 
 References
 ----------

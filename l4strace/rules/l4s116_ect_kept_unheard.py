@@ -19,8 +19,7 @@ Evidence
 
 When it is wrong
 ----------------
-The sender may limit itself by delay or loss, and then it does no harm. l4strace does not see what
-it does; it sees that it never tried without ECT.
+The sender may limit itself by delay or loss, and then it does no harm. l4strace does not see that.
 
 What to do
 ----------

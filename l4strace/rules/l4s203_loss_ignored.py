@@ -16,9 +16,8 @@ Evidence
 `cuts.fraction`, `fraction_hi`, `cwnd_before` and `round` of cause `loss`, as packets show them;
 `bottlenecks.idle_loss`, `noise.late_share` and, with both ends, `paths.lost`: packets that arrive
 late are retransmitted too, and the sender that notices undoes its reduction. Only SACK shows late
-packets, so `directions.options_cut` of the ACKs counts. `directions.cc` names a
-sender whose law explains it. Of logs over UDP `kernel.lost_packets`, `frac_cwnd`
-and `snd_cwnd`.
+packets, so `directions.options_cut` of the ACKs counts. `directions.cc` names a sender whose law
+explains it. Of logs over UDP `kernel.lost_packets`, `frac_cwnd` and `snd_cwnd`.
 
 When it is wrong
 ----------------

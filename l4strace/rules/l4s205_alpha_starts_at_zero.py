@@ -19,9 +19,8 @@ Evidence
 `cuts.alpha`, `fraction` and `cwnd_before` of the kernel's first row of cause CE;
 `kernel.delivered_ce` (whether the log shows the first mark); `rounds.inflight_max_packets` and
 `ce_best`; `flows.handshake`; `directions.data_ect1` (which sender requests L4S). Over UDP
-`rounds.limited_by` and `directions.from_start`; of logs
-(`udp_kernel`) `kernel.delivered_ce`, `frac_cwnd` and `snd_cwnd` of senders with `alpha`, or with
-Prague as `cc`.
+`rounds.limited_by` and `directions.from_start`; of logs (`udp_kernel`) `kernel.delivered_ce`,
+`frac_cwnd` and `snd_cwnd` of senders with `alpha`, or with Prague as `cc`.
 
 When it is wrong
 ----------------

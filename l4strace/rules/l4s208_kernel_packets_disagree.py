@@ -16,9 +16,8 @@ Evidence
 --------
 `kernel.delivered_ce` and `snd_cwnd`, and those of `udp_kernel`; `rounds.ce_lo`, `ce_hi`,
 `inflight_max_packets` and `limited_by`; `directions.ce_fed_back_lo` (which directions have
-counters); `udp_rounds.ce` of `udp_flows`, whose feedback is not read, and `flows.vantage`. QUIC
-encrypts it: a qlog is compared where keys open it, or at the receiver. The window of media (SCReAM)
-is not compared, as it may be exceeded by design.
+counters); `udp_rounds.ce` of `udp_flows`, whose feedback is not read, and `flows.vantage`. The
+window of media (SCReAM) is not compared, as it may be exceeded by design.
 
 When it is wrong
 ----------------

@@ -7,8 +7,7 @@ at its initial value.
 
 Why it matters
 --------------
-The score of 0 then does not describe the AQM, and an alpha of 1.0 does not describe congestion:
-both are initial values and not measurements.
+The score of 0 then does not describe the AQM, and an alpha of 1.0 does not describe congestion.
 
 Evidence
 --------

@@ -16,8 +16,7 @@ flow behind an L4S AQM.
 Evidence
 --------
 `noise.common_us`, `jitter_us`, `train_times`, `hides_us`, `release_us` (see L4S406), `added_by` and
-`path`;
-`bottlenecks.serialisation_us`: packets of other flows come between those of one.
+`path`; `bottlenecks.serialisation_us`: packets of other flows come between those of one.
 
 When it is wrong
 ----------------
