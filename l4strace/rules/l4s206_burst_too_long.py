@@ -33,7 +33,7 @@ RFC 9331 section 4.3 (limit bursts); RFC 9956 (NQB); tcp_prague.c, prague_burst_
 import polars as pl
 
 from l4strace.derive import neighbors, numbers
-from l4strace.evidence import Evidence, Row
+from l4strace.evidence import Evidence, Row, kept
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, datagrams, subjects
 from l4strace.schema.words import NQB
@@ -61,9 +61,28 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     if rated.is_empty():
         why = "no direction with ECT(1) or DSCP 45 and enough data to estimate its rate"
         return datagrams.lacking(datagrams.ect1(evidence), why)
+    long = (
+        rated.join(bursts(evidence), on=subjects.KEY)
+        .with_columns((pl.col("burst") * 8e6 / pl.col("rate_bps")).alias("burst_us"))
+        .filter(
+            (pl.col("rounds") >= MIN_ROUNDS)
+            & (pl.col("burst_us") > LIMIT_US)
+            & (pl.col("burst") > ALLOWED_PACKETS * pl.col("max_payload"))
+        )
+    )
+    spoiled = clocks.spoiled(evidence)
+    return [
+        Skipped(clocks.REASON, row["flow"]) if row["source"] in spoiled else _finding(row)
+        for row in long.iter_rows(named=True)
+    ]
+
+
+@kept
+def bursts(evidence: Evidence) -> pl.DataFrame:
+    """By KEY the `rounds` with bursts of each direction, and of their bytes median and most."""
     # By one number: polars writes a key of several columns into a text for each row.
     of = numbers.directions(evidence).alias("of")
-    bursts = (
+    found = (
         evidence.rounds.lazy()
         .select(of, "burst_bytes", "burst_frame")
         .filter(pl.col("burst_bytes").is_not_null())
@@ -77,19 +96,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         .collect()
     )
     numbered = neighbors.directions(evidence).select(subjects.KEY).with_row_index("of")
-    judged = rated.join(numbered, on=subjects.KEY).join(bursts, on="of")
-    long = judged.with_columns(
-        (pl.col("burst") * 8e6 / pl.col("rate_bps")).alias("burst_us")
-    ).filter(
-        (pl.col("rounds") >= MIN_ROUNDS)
-        & (pl.col("burst_us") > LIMIT_US)
-        & (pl.col("burst") > ALLOWED_PACKETS * pl.col("max_payload"))
-    )
-    spoiled = clocks.spoiled(evidence)
-    return [
-        Skipped(clocks.REASON, row["flow"]) if row["source"] in spoiled else _finding(row)
-        for row in long.iter_rows(named=True)
-    ]
+    return numbered.join(found, on="of").drop("of")
 
 
 def _finding(row: Row) -> Finding:

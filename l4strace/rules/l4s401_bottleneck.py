@@ -99,18 +99,13 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 def _findings(evidence: Evidence, known: pl.DataFrame) -> list[Finding]:
     """One for each row of ``known``."""
     delays = one_way.end_to_end(evidence).select(*subjects.DIRECTION, "owd_median_us")
-    known = known.join(
-        delays.unique(subjects.DIRECTION, keep="first"),
-        on=subjects.DIRECTION,
-        how="left",
-        maintain_order="left",
-    )
-    known = known.join(
-        _marked(evidence, known), on=subjects.KEY[1:], how="left", maintain_order="left"
-    )
-    filled = paths.filled(evidence)
-    known = known.join(filled, on=subjects.KEY, how="left", maintain_order="left")
-    known = known.join(_changing(evidence), on=subjects.KEY, how="left", maintain_order="left")
+    for more, key in (
+        (delays.unique(subjects.DIRECTION, keep="first"), subjects.DIRECTION),
+        (_marked(evidence, known), subjects.DIRECTION),
+        (paths.filled(evidence), subjects.KEY),
+        (_changing(evidence), subjects.KEY),
+    ):
+        known = known.join(more, on=key, how="left", maintain_order="left")
     compared = evidence.signs.filter(pl.col("value").is_not_null() & (pl.col("unit") != ""))
     signs = compared.rows_by_key(subjects.KEY, named=True, include_key=True)
     return [
@@ -130,10 +125,10 @@ def _marked(evidence: Evidence, known: pl.DataFrame) -> pl.DataFrame:
     fed_back = pl.col("ce_fed_back_best").is_not_null()
     return (
         evidence.directions.filter(pl.col("flow").is_in(known["flow"].implode()))
-        .group_by(*subjects.KEY[1:])
+        .group_by(subjects.DIRECTION)
         .agg(marked.share().max().alias("marked_share"), fed_back.any().alias("fed_back"))
         .filter(pl.col("fed_back") | (pl.col("marked_share") > 0))
-        .select(*subjects.KEY[1:], "marked_share")
+        .select(*subjects.DIRECTION, "marked_share")
     )
 
 

@@ -3,6 +3,7 @@
 from l4strace.derive.senders import sender_logs
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
 from l4strace.rules.l4s206_burst_too_long import ALLOWED_PACKETS, LIMIT_US, MIN_ROUNDS
+from l4strace.rules.l4s206_burst_too_long import bursts as measured_bursts
 from l4strace.rules.support.datagrams import OPENED, UNREAD
 from l4strace.schema.words import NQB
 from l4strace.wording.names import dscp
@@ -87,16 +88,13 @@ def bursts(sender: Sender) -> Answer:
         return NOT_SHOWN, "Needs a capture at the sender and enough data to estimate the rate."
     if sender.row["super_packets"]:
         return NOT_SHOWN, "Segmentation offload hides what the network card really sends."
-    sizes = sender.bursts
-    if sizes.len() < MIN_ROUNDS:
-        return (
-            NOT_SHOWN,
-            f"Only {count(sizes.len(), 'round trip')} with bursts (threshold {MIN_ROUNDS}).",
-        )
-    lasts = sizes.to_frame().median().item() * 8e6 / rate
+    sent = sender.of(measured_bursts(sender.evidence))
+    rounds = count(sent["rounds"] if sent else 0, "round trip")
+    if sent is None or sent["rounds"] < MIN_ROUNDS:
+        return NOT_SHOWN, f"Only {rounds} with bursts (threshold {MIN_ROUNDS})."
+    lasts = sent["burst"] * 8e6 / rate
     fact = (
-        f"The median burst of {count(sizes.len(), 'round trip')} lasts {quantity(lasts, 'us')} at "
-        f"{quantity(rate, 'bit/s')}."
+        f"The median burst of {rounds} lasts {quantity(lasts, 'us')} at {quantity(rate, 'bit/s')}."
     )
     if sender.found("L4S206"):
         return FAIL, fact

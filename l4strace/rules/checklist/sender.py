@@ -72,12 +72,6 @@ class Sender:
         return self.of(self.evidence.noise)
 
     @cached_property
-    def bursts(self) -> pl.Series:
-        """`burst_bytes` of its rounds that have any, in the capture nearest to it."""
-        rounds = self.evidence.rounds.select(*subjects.KEY, "burst_bytes")
-        return self._of(rounds)["burst_bytes"].drop_nulls()
-
-    @cached_property
     def kernel(self) -> pl.DataFrame:
         """Kernel samples of the sender's socket, from any log."""
         kernel = self.evidence.kernel
@@ -95,12 +89,9 @@ class Sender:
             None,
         )
 
-    def _of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        return rows.filter(*(pl.col(key) == self.row[key] for key in subjects.KEY))
-
     def of(self, table: pl.DataFrame) -> Row | None:
         """The row of ``table`` about the sender's direction."""
-        rows = self._of(table)
+        rows = table.filter(*(pl.col(key) == self.row[key] for key in subjects.KEY))
         return rows.row(0, named=True) if rows.height else None
 
 

@@ -6,6 +6,8 @@ keys open that of QUIC, rules judge the flow as one of TCP, apart from its respo
 another. That of UDP Prague is known, and its controller is replayed.
 """
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from l4strace.derive import neighbors
@@ -17,6 +19,8 @@ from l4strace.wording.quantities import count, listed, share
 
 NAMED = 3
 """Flows that a reason names."""
+SENT = {name: label for name, label in CODEPOINTS.items() if name != "ce"}
+"""Codepoints that senders set."""
 
 UNKNOWN_LAW = "its sender need not follow TCP Prague's law"
 """Why the response of a flow over UDP is not judged."""
@@ -66,7 +70,7 @@ def flows(capture: Capture) -> pl.DataFrame:
     ways = nearer.group_by("flow", "forward", maintain_order=True).agg(
         pl.col("bytes").first(),
         pl.col("packets", *CODEPOINTS).last(),
-        _most().first().alias("codepoint"),
+        most(SENT).first().alias("codepoint"),
         share=pl.col("share").max(),
     )
     larger = ways.sort("bytes", "packets", descending=True).unique("flow", keep="first")
@@ -87,12 +91,13 @@ def _directions(capture: Capture) -> pl.DataFrame:
     return traffic(capture).directions.filter(of_udp)
 
 
-def _most() -> pl.Expr:
-    """The codepoint of most packets, CE aside."""
-    others = [name for name in CODEPOINTS if name != "ce"]
-    most = pl.max_horizontal(others)
+def most(labels: Mapping[str, str]) -> pl.Expr:
+    """The label of the largest of these columns, of equals the first; null where all are 0."""
+    # A list of each row's counters takes ten times as long.
+    largest = pl.max_horizontal(*labels)
     return pl.coalesce(
-        pl.when(pl.col(name) == most, most > 0).then(pl.lit(CODEPOINTS[name])) for name in others
+        pl.when(pl.col(name) == largest, largest > 0).then(pl.lit(label))
+        for name, label in labels.items()
     )
 
 

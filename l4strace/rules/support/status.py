@@ -218,18 +218,12 @@ def _conversations(evidence: Evidence) -> pl.DataFrame:
     queues = subjects.bottlenecks(evidence).join(scalable, on=subjects.DIRECTION, how="semi")
     # Where both directions are ECT(1), the one that meets an L4S queue decides.
     best = queues.sort(pl.col("kind") != "l4s", -pl.col("confidence")).unique("flow", keep="first")
-    # The first of the largest; a list of each row's counters takes ten times as long.
-    most = pl.max_horizontal(counters)
-    named = zip(counters, CODEPOINTS.values(), strict=True)
-    codepoint = pl.coalesce(
-        pl.when(pl.col(of) == most, most > 0).then(pl.lit(to)) for of, to in named
-    )
     return (
         carried.join(handshakes, on="flow", how="left")
         .join(best.select("flow", "kind", "confidence"), on="flow", how="left")
         .with_columns(
             pl.col("shown", "asked", "accecn").fill_null(False),
-            codepoint=codepoint,
+            codepoint=datagrams.most({f"data_{of}": to for of, to in CODEPOINTS.items()}),
             ect1=pl.col("flow").is_in(scalable["flow"].implode()),
         )
         .sort("bytes", "flow", descending=[True, False], nulls_last=True)

@@ -51,11 +51,8 @@ def verdict_lines(evidence: Evidence) -> VerdictLines | None:
 
 def _limits(evidence: Evidence) -> str:
     """`L4S AQM (flows 0 and 1)`, by what most bytes met first."""
-    rows = subjects.once(evidence, evidence.bottlenecks).join(
-        evidence.directions.select(*subjects.KEY, "payload_bytes"), on=subjects.KEY, how="left"
-    )
-    sent_as = neighbors.directions(evidence).select(*subjects.KEY, "marked_as")
-    rows = rows.join(sent_as, on=subjects.KEY, how="left")
+    sent = neighbors.directions(evidence).select(*subjects.KEY, "payload_bytes", "marked_as")
+    rows = subjects.once(evidence, evidence.bottlenecks).join(sent, on=subjects.KEY, how="left")
     starved = subjects.once(evidence, evidence.coexistence).filter(
         pl.col("starved_since_ns").is_not_null()
     )
