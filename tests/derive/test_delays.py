@@ -24,18 +24,19 @@ def shown(made: pl.DataFrame, directions: pl.DataFrame = DIRECTIONS) -> pl.DataF
     return neighbors.directions(run).select("flow")[found["of"]].hstack(found)
 
 
+def alike(rtts_us: float | list[float]) -> dict[str, object]:
+    """Rounds all of whose packets have the same RTT."""
+    return dict.fromkeys(("rtt_min_us", "rtt_mean_us", "rtt_max_us"), rtts_us)
+
+
 def one(round_: int, value: float, rest: float = CALM, count: int = 50) -> list[float]:
     return [value if n == round_ else rest for n in range(count)]
 
 
 def test_the_height_is_the_largest_and_not_the_mean() -> None:
     """25 ms of mean for 222 ms at the top was once reported."""
-    made = rounds(
-        50,
-        rtt_samples=100,
-        rtt_mean_us=one(20, 35_000.0),
-        rtt_max_us=one(20, 232_000.0, 10_800.0),
-    )
+    seen = {"rtt_mean_us": one(20, 35_000.0), "rtt_max_us": one(20, 232_000.0, 10_800.0)}
+    made = rounds(50, rtt_samples=100, **seen)
     assert max(delay(made)) == 222_000.0
 
 
@@ -52,10 +53,10 @@ def test_one_delayed_ack_is_no_delay() -> None:
 
 def test_a_lone_sample_counts_where_the_rounds_beside_it_wait_too() -> None:
     wait = [10_000.0] * 20 + [48_000.0, 60_000.0, 30_000.0] + [10_000.0] * 27
-    made = rounds(50, rtt_samples=1, rtt_min_us=wait, rtt_mean_us=wait, rtt_max_us=wait)
+    made = rounds(50, rtt_samples=1, **alike(wait))
     assert max(delay(made)) == 50_000.0
     single = one(20, 60_000.0, 10_000.0)
-    made = rounds(50, rtt_samples=1, rtt_min_us=single, rtt_mean_us=single, rtt_max_us=single)
+    made = rounds(50, rtt_samples=1, **alike(single))
     assert max(delay(made)) == 0.0
 
 
@@ -75,7 +76,7 @@ def test_delayed_acks_in_rounds_of_few_samples_do_not_bear_each_other_out() -> N
 def test_a_round_without_a_sample_has_no_delay() -> None:
     """Lab run s1201-115: it got that of the delayed ACK in the round beside it."""
     mean = [10_000.0] * 21 + [69_000.0] + [10_000.0] * 28
-    made = rounds(50, rtt_samples=1, rtt_min_us=mean, rtt_mean_us=mean, rtt_max_us=mean)
+    made = rounds(50, rtt_samples=1, **alike(mean))
     there = pl.col("round") != 20
     columns = [pl.when(there).then(f"rtt_{which}_us").alias(f"rtt_{which}_us") for which in WHICH]
     samples = pl.when(there).then("rtt_samples").otherwise(0).alias("rtt_samples")
@@ -133,13 +134,8 @@ def test_an_ack_delayed_in_a_standing_queue_does_not_add_to_it() -> None:
     """63 ms of queue, and one of two ACKs 44 ms later."""
     mean = [10_000.0] + [73_000.0] * 19 + [95_000.0] + [73_000.0] * 29
     most = [10_000.0] + [73_000.0] * 19 + [117_000.0] + [73_000.0] * 29
-    made = rounds(
-        50,
-        rtt_samples=2,
-        rtt_min_us=[10_000.0] + [73_000.0] * 49,
-        rtt_mean_us=mean,
-        rtt_max_us=most,
-    )
+    least = [10_000.0] + [73_000.0] * 49
+    made = rounds(50, rtt_samples=2, rtt_min_us=least, rtt_mean_us=mean, rtt_max_us=most)
     assert max(delay(made)) == pytest.approx(63_000.0)
 
 
@@ -175,9 +171,7 @@ def test_lone_acks_that_may_have_waited_do_not_bear_each_other_out() -> None:
         sent_packets=2,
         acked_packets=[1 if n in late else 2 for n in range(50)],
         rtt_samples=1,
-        rtt_min_us=wait,
-        rtt_mean_us=wait,
-        rtt_max_us=wait,
+        **alike(wait),
         rtt_prompt_max_us=[None if n in late else wait[n] for n in range(50)],
     )
     shown = delay(made)
@@ -235,12 +229,8 @@ def test_two_samples_of_prompt_acks_bear_each_other_out() -> None:
 
 def test_one_late_sample_among_many_is_no_delay() -> None:
     """Lab run s1501-032: 19 ms once among 279 samples, whose 0.3 ms added up to more."""
-    made = rounds(
-        50,
-        rtt_samples=279,
-        rtt_mean_us=10_300.0,
-        rtt_max_us=one(20, 29_300.0, 10_700.0),
-    )
+    most = one(20, 29_300.0, 10_700.0)
+    made = rounds(50, rtt_samples=279, rtt_mean_us=10_300.0, rtt_max_us=most)
     assert max(delay(made)) < 1_000.0
 
 
@@ -256,17 +246,8 @@ def test_an_ack_behind_packets_that_were_overtaken_is_no_delay() -> None:
 def test_rounds_of_one_packet_that_the_application_sends_do_not_count() -> None:
     """Each of them waits for a delayed ACK."""
     slow = [10_000.0] * 25 + [50_000.0] * 25
-    made = rounds(
-        50,
-        rtt_samples=1,
-        rtt_min_us=slow,
-        rtt_mean_us=slow,
-        rtt_max_us=slow,
-        sent_packets=1,
-        acked_packets=1,
-        limited_by="app",
-    )
-    assert delay(made) == []
+    single = {"rtt_samples": 1, "sent_packets": 1, "acked_packets": 1, "limited_by": "app"}
+    assert delay(rounds(50, **single, **alike(slow))) == []
 
 
 def test_the_one_way_delay_comes_first() -> None:
@@ -336,7 +317,7 @@ def test_a_packet_matched_to_its_retransmission_is_no_delay() -> None:
 def test_a_flow_that_starts_into_a_queue_is_measured_from_the_empty_path() -> None:
     """Both wait 20 ms all the time after the first has seen 10 ms once."""
     first = rounds(100, rtt_min_us=[10e3] + [30e3] * 99, rtt_mean_us=30e3, rtt_max_us=30e3)
-    late = rounds(100, flow=1, rtt_min_us=30e3, rtt_mean_us=30e3, rtt_max_us=30e3)
+    late = rounds(100, flow=1, **alike(30e3))
     table = shown(stack(first, late)).filter(flow=1)
     assert table["base_us"].unique().to_list() == [10e3]
 

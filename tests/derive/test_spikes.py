@@ -21,6 +21,10 @@ def waits(delays: list[float]) -> dict[str, object]:
 
 HIGH = [400.0] * 100 + [200_000.0] * 30 + [400.0] * 70
 """Two seconds at 0.4 ms with 200 ms of queue from 1.0 s to 1.3 s."""
+EARLY = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
+"""The same queue from 0.05 s on, soon after the flow began."""
+DOUBLES = {"slow_start": [True] * 10 + [False] * 190}
+"""Slow start of those rounds."""
 
 
 def table(*made: pl.DataFrame) -> pl.DataFrame:
@@ -78,24 +82,15 @@ def test_cause(columns: dict[str, list[object]], cause: str) -> None:
 
 def test_a_few_packets_in_flight_overshoot_nothing() -> None:
     """ "Slow start overshot: up to 2 packets were in flight (1 fills the path)"."""
-    early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
-    flags = [True] * 10 + [False] * 190
     for packets, cause in ((2, "unknown"), (10, "unknown"), (11, "slow-start")):
-        made = rounds(200, **waits(early), slow_start=flags, inflight_max_packets=packets)
+        made = rounds(200, **waits(EARLY), **DOUBLES, inflight_max_packets=packets)
         row = table(made).row(0, named=True)
         assert (row["cause"], row["culprit"] is None) == (cause, cause == "unknown")
 
 
 def test_slow_start_names_its_flow_its_flight_and_the_path() -> None:
-    early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
-    row = table(
-        rounds(
-            200,
-            **waits(early),
-            slow_start=[True] * 10 + [False] * 190,
-            inflight_max_packets=[10] * 5 + [400] * 5 + [40] * 190,
-        )
-    ).row(0, named=True)
+    flights = {"inflight_max_packets": [10] * 5 + [400] * 5 + [40] * 190}
+    row = table(rounds(200, **waits(EARLY), **DOUBLES, **flights)).row(0, named=True)
     assert (row["cause"], row["culprit"], row["peak_packets"]) == ("slow-start", 0, 400)
     # 46.3 Mbit/s and 10 ms: 40 packets of 1,448 bytes.
     assert row["fills_packets"] == pytest.approx(40, rel=0.02)
@@ -112,7 +107,7 @@ def test_less_in_flight_than_fills_the_path_is_a_burst() -> None:
             rtt_min_us=high,
             rtt_mean_us=high,
             rtt_max_us=high,
-            slow_start=[True] * 10 + [False] * 190,
+            **DOUBLES,
             inflight_max_packets=[50] * 5 + [300] * 5 + [20] * 190,
         )
         far = DIRECTIONS.with_columns(rtt_min_us=pl.lit(100e3))
@@ -157,29 +152,25 @@ def test_what_waits_is_packets_not_rounds() -> None:
 
 def test_packets_that_fill_the_path_are_segments_whatever_offloads_hand_over() -> None:
     """Lab run s1401-082: "491 packets were in flight (36 fill the path)", at 252 segments."""
-    early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
-    grown = {"slow_start": [True] * 10 + [False] * 190}
     flights = {"inflight_max_packets": [10] * 5 + [400] * 5 + [40] * 190}
     merged = capture(
         flows=FLOWS.with_columns(mss_server=pl.lit(1448, FLOWS.schema["mss_server"])),
         directions=DIRECTIONS.with_columns(
             max_payload=pl.lit(10_136, DIRECTIONS.schema["max_payload"])
         ),
-        rounds=rounds(200, **waits(early), **grown, **flights),
+        rounds=rounds(200, **waits(EARLY), **DOUBLES, **flights),
     )
     assert spikes.table(merged)["fills_packets"][0] == pytest.approx(40, rel=0.02)
 
 
 def test_of_two_flows_in_slow_start_the_one_with_more_in_flight_is_the_cause() -> None:
     """A Prague flow with 29 packets in flight was blamed for what Reno's 411 did."""
-    early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
-    slow_start = [True] * 10 + [False] * 190
     small, large = (
         rounds(
             200,
             flow=flow,
-            **waits(early),
-            slow_start=slow_start,
+            **waits(EARLY),
+            **DOUBLES,
             inflight_max_packets=[10] * 5 + [peak] * 5 + [10] * 190,
             acked_packets=acked,
         )
@@ -192,14 +183,13 @@ def test_of_two_flows_in_slow_start_the_one_with_more_in_flight_is_the_cause() -
 @pytest.mark.parametrize("first", [0, 1])
 def test_of_two_flows_with_as_much_in_flight_the_earlier_one_is_the_cause(first: int) -> None:
     """Lab run s1101-064: 34 packets each, and now one, now the other was blamed."""
-    early = [400.0] * 5 + [200_000.0] * 30 + [400.0] * 165
     flows = [
         rounds(
             200,
             begin_ns=0 if flow == first else MS,
             flow=flow,
-            **waits(early),
-            slow_start=[True] * 10 + [False] * 190,
+            **waits(EARLY),
+            **DOUBLES,
             inflight_max_packets=[10] * 5 + [34] * 5 + [10] * 190,
         )
         for flow in (0, 1)
@@ -209,7 +199,6 @@ def test_of_two_flows_with_as_much_in_flight_the_earlier_one_is_the_cause(first:
 
 def test_a_small_flow_that_opens_the_event_is_not_the_cause_of_its_height() -> None:
     """Simulated run s8103-047: 10 packets of a paced flow, blamed for the 158 ms of a later one."""
-    doubles = {"slow_start": [True] * 10 + [False] * 190}
     paced = rounds(
         200,
         **waits([30_000.0] * 5 + [400.0] * 195),
@@ -220,8 +209,8 @@ def test_a_small_flow_that_opens_the_event_is_not_the_cause_of_its_height() -> N
         200,
         begin_ns=200 * MS,
         flow=1,
-        **waits([400.0] * 5 + [150_000.0] * 30 + [400.0] * 165),
-        **doubles,
+        **waits([min(us, 150_000.0) for us in EARLY]),
+        **DOUBLES,
         inflight_max_packets=[10] * 5 + [310] * 5 + [10] * 190,
     )
     row = table(paced, bulk).row(0, named=True)
@@ -254,9 +243,8 @@ def test_one_event_for_all_flows_that_it_hits() -> None:
     """The second waits 50 ms more, and from 0.1 s later."""
     other = [400.0] * 110 + [250_000.0] * 30 + [400.0] * 60
     lost = [5] + [0] * 110 + [3] * 2 + [0] * 87
-    row = table(
-        rounds(200, **waits(HIGH), retransmits=lost), rounds(200, flow=1, **waits(other))
-    ).row(0, named=True)
+    both = rounds(200, **waits(HIGH), retransmits=lost), rounds(200, flow=1, **waits(other))
+    row = table(*both).row(0, named=True)
     assert (row["flow"], row["flows"], row["hit"]) == (1, 2, "0, 1")
     assert (row["start_ns"], row["end_ns"]) == (1_000 * MS, 1_400 * MS)
     assert row["height_us"] == pytest.approx(250_000)
@@ -278,13 +266,8 @@ def test_a_short_calm_does_not_end_a_spike(calm: int, count: int) -> None:
 
 def both_ends(delays: list[float], owds: list[float], **columns: object) -> pl.DataFrame:
     """RTTs that show ``delays`` and one-way delays that show ``owds``, both of all packets."""
-    shown = {
-        "owd_min_us": [0.0, *owds[1:]],
-        "owd_mean_us": owds,
-        "owd_max_us": owds,
-        "sent_packets": 10,
-    }
-    return rounds(len(delays), **(waits(delays) | shown | columns))
+    shown = {"owd_min_us": [0.0, *owds[1:]], "owd_mean_us": owds, "owd_max_us": owds}
+    return rounds(len(delays), sent_packets=10, **(waits(delays) | shown | columns))
 
 
 def test_what_round_trips_show_stays_where_one_way_delays_bear_it_out() -> None:
@@ -309,15 +292,12 @@ def test_acks_show_a_fall_a_round_trip_after_the_packets_that_waited(high_us: fl
 
 def test_flows_that_only_round_trips_show_hit_belong_to_the_event() -> None:
     """Simulated run s5519-057: what slow start did was "another flow started"."""
-    usual, high = [400.0] * 200, [400.0] * 5 + [200e3] * 30 + [400.0] * 165
-    first = both_ends(high, high)
-    owds = [120e3] * 5 + [200e3] * 30 + [120e3] * 165
-    second = both_ends(
-        high, owds, flow=1, slow_start=[True] * 10 + [False] * 190, inflight_max_packets=400
-    )
+    first = both_ends(EARLY, EARLY)
+    owds = [max(us, 120e3) for us in EARLY]
+    second = both_ends(EARLY, owds, flow=1, **DOUBLES, inflight_max_packets=400)
     row = table(first, second).row(0, named=True)
     assert (row["hit"], row["cause"], row["culprit"]) == ("0, 1", "slow-start", 1)
-    assert table(first, both_ends(usual, owds, flow=1))["hit"].to_list() == ["0"]
+    assert table(first, both_ends([400.0] * 200, owds, flow=1))["hit"].to_list() == ["0"]
 
 
 def test_the_flow_that_waited_longest_decides_whether_it_was_a_burst() -> None:
@@ -325,7 +305,6 @@ def test_the_flow_that_waited_longest_decides_whether_it_was_a_burst() -> None:
     longer = [400.0] * 100 + [60e3] * 9 + [400.0] * 91
     higher = [400.0] * 100 + [63e3] * 4 + [400.0] * 96
     assert table(rounds(200, **waits(higher))).is_empty()
-    row = table(rounds(200, **waits(higher)), rounds(200, flow=1, **waits(longer))).row(
-        0, named=True
-    )
+    both = rounds(200, **waits(higher)), rounds(200, flow=1, **waits(longer))
+    row = table(*both).row(0, named=True)
     assert (row["height_us"], row["hit"]) == (63e3, "0, 1")
