@@ -10,6 +10,9 @@ from l4strace.schema.words import CLASSIC_OR_PER_FLOW
 from tests.support.frames import MS, capture, frame, rounds, stack
 from tests.support.queues import CUBIC, FLOWS, PRAGUE, marked_above, of, sawtooth, verdict
 
+LOST = [2 if i % 40 == 39 else 0 for i in range(200)]
+"""Two packets at each peak of a sawtooth."""
+
 
 def test_step_marks_below_a_millisecond_of_a_lone_prague_flow_are_l4s() -> None:
     queues = sawtooth(200, 1100)
@@ -77,10 +80,8 @@ def test_late_marks_at_a_low_rate_are_still_l4s() -> None:
 
 def test_a_queue_behind_a_path_that_erases_codepoints_is_unmarked() -> None:
     bleached = frame("flows", syn_ecn=1, syn_arrived_ecn=0)
-    lost = [2 if i % 40 == 39 else 0 for i in range(200)]
-    table = room.bottlenecks(
-        capture(flows=bleached, directions=PRAGUE, rounds=of(sawtooth(0, 9_000), retransmits=lost))
-    )
+    made = of(sawtooth(0, 9_000), retransmits=LOST)
+    table = room.bottlenecks(capture(flows=bleached, directions=PRAGUE, rounds=made))
     assert table["kind"].to_list() == ["unmarked"]
     assert "erases" in table["reason"][0]
 
@@ -88,8 +89,7 @@ def test_a_queue_behind_a_path_that_erases_codepoints_is_unmarked() -> None:
 def test_a_mangled_counter_and_marks_on_everything_leave_the_queue_unknown() -> None:
     deaf = frame("directions", data_ect1=1000, ceb_bytes=900_000, ce_fed_back_hi=3)
     queue = sawtooth(4_000, 20_000)
-    lost = [2 if i % 40 == 39 else 0 for i in range(200)]
-    assert verdict(directions=deaf, rounds=of(queue, retransmits=lost))["kind"] == "unknown"
+    assert verdict(directions=deaf, rounds=of(queue, retransmits=LOST))["kind"] == "unknown"
     every = of([100.0] * 200, ce_best=40)
     assert verdict(directions=PRAGUE, rounds=every)["kind"] == "unknown"
 
@@ -97,9 +97,8 @@ def test_a_mangled_counter_and_marks_on_everything_leave_the_queue_unknown() -> 
 def test_a_path_that_zeroes_ace_zeroes_ece_too() -> None:
     """Lab run s1501-010: "AQM without ECN", and the marks of the flow were cleared with the ACE."""
     queue = sawtooth(4_000, 20_000)
-    lost = [2 if i % 40 == 39 else 0 for i in range(200)]
     zeroed = frame("directions", data_ect1=1000, ceb_bytes=900_000, ce_fed_back_hi=3)
-    made = stack(of(queue), of(queue, flow=1, ce_best=None, ece_acks=0, retransmits=lost))
+    made = stack(of(queue), of(queue, flow=1, ce_best=None, ece_acks=0, retransmits=LOST))
     row = verdict(1, directions=stack(zeroed, CUBIC), rounds=made)
     assert (row["kind"], row["reason"]) == (
         "unknown",
@@ -110,23 +109,17 @@ def test_a_path_that_zeroes_ace_zeroes_ece_too() -> None:
 
 
 def test_few_packets_get_no_row() -> None:
-    table = room.bottlenecks(
-        capture(flows=FLOWS, directions=PRAGUE, rounds=of([0.0] * 30, acked_packets=1))
-    )
-    assert table.is_empty()
+    few = of([0.0] * 30, acked_packets=1)
+    assert room.bottlenecks(capture(flows=FLOWS, directions=PRAGUE, rounds=few)).is_empty()
 
 
 def test_kernel_samples_change_nothing() -> None:
     queue = sawtooth(200, 1100)
-    tables = {
-        "flows": FLOWS,
-        "directions": PRAGUE,
-        "rounds": of(queue, ce_best=marked_above(queue, 900)),
-    }
+    made = of(queue, ce_best=marked_above(queue, 900))
+    tables = {"flows": FLOWS, "directions": PRAGUE, "rounds": made}
     believed = frame("kernel", ts_ns=[i * MS for i in range(50)], classic_ecn=17.0)
-    assert room.bottlenecks(capture(**tables)).equals(
-        room.bottlenecks(capture(kernel=believed, **tables))
-    )
+    told = room.bottlenecks(capture(kernel=believed, **tables))
+    assert told.equals(room.bottlenecks(capture(**tables)))
 
 
 def test_receiver_side_capture_says_nothing_about_delay() -> None:
@@ -197,20 +190,19 @@ def test_one_way_delay_of_the_marked_packets_counts_where_both_ends_are_there() 
     assert (row["kind"], row["marking_delay_us"]) == ("l4s", 900.0)
 
 
+def late(smallest_us: float, queue_us: float, later_us: float, **columns: int) -> pl.DataFrame:
+    """Verdict on a capture that began late; marks come ``later_us`` above their round's RTT."""
+    rtt = [smallest_us, *(smallest_us + queue_us + 100.0 * (i % 20) for i in range(1, 200))]
+    seen = dict.fromkeys(("rtt_min_us", "rtt_mean_us", "rtt_max_us"), rtt)
+    seen |= {"marked_rtt_min_us": [low + later_us for low in rtt]}
+    made = rounds(200, ce_best=[int(i % 10 == 9) for i in range(200)], **seen, **columns)
+    flows = FLOWS.with_columns(handshake=pl.lit("none"))
+    return room.bottlenecks(capture(flows=flows, directions=PRAGUE, rounds=made))
+
+
 def test_a_late_capture_that_never_saw_the_queue_empty_does_not_name_an_l4s_aqm() -> None:
     """CoDel from the middle: the smallest RTT already holds 5 ms, marks come 1 ms above it."""
-    rtt = [14_000.0 + 600.0 + 100.0 * (i % 20) for i in range(200)]
-    rtt[0] = 14_000.0
-    table = rounds(
-        200,
-        rtt_min_us=rtt,
-        rtt_mean_us=rtt,
-        rtt_max_us=rtt,
-        ce_best=[1 if i % 10 == 9 else 0 for i in range(200)],
-        marked_rtt_min_us=[low + 100 for low in rtt],
-    )
-    flows = FLOWS.with_columns(handshake=pl.lit("none"))
-    found = room.bottlenecks(capture(flows=flows, directions=PRAGUE, rounds=table))
+    found = late(14_000.0, 600.0, 100.0)
     assert found["kind"].to_list() == ["unknown"]
     assert "began late" in found["reason"][0]
 
@@ -287,20 +279,7 @@ def test_jitter_is_no_sign_of_a_queue_per_flow() -> None:
 
 def test_a_late_capture_whose_smallest_rtt_is_short_hides_no_queue() -> None:
     """1.2 ms of RTT at 4 Mbit/s: the queue in it is below the border of 6.8 ms all the same."""
-    rtt = [1_200.0 + 400.0 + 100.0 * (i % 20) for i in range(200)]
-    rtt[0] = 1_200.0
-    table = rounds(
-        200,
-        rtt_min_us=rtt,
-        rtt_mean_us=rtt,
-        rtt_max_us=rtt,
-        acked_packets=3,
-        acked_bytes=5_000,
-        ce_best=[1 if i % 10 == 9 else 0 for i in range(200)],
-        marked_rtt_min_us=rtt,
-    )
-    flows = FLOWS.with_columns(handshake=pl.lit("none"))
-    found = room.bottlenecks(capture(flows=flows, directions=PRAGUE, rounds=table))
+    found = late(1_200.0, 400.0, 0.0, acked_packets=3, acked_bytes=5_000)
     assert found["kind"].to_list() == ["l4s"]
 
 

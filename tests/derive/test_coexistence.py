@@ -19,8 +19,18 @@ def wave(size: int, swing: float = 0.2) -> list[int]:
     return [round(size * (1 + swing * (1 if i // 100 % 2 else -1))) for i in range(1000)]
 
 
-def table(*frames: pl.DataFrame, flows: pl.DataFrame = FLOWS) -> pl.DataFrame:
-    return coexistence.table(capture(flows=flows, directions=DIRECTIONS, rounds=stack(*frames)))
+def table(
+    *frames: pl.DataFrame, flows: pl.DataFrame = FLOWS, directions: pl.DataFrame = DIRECTIONS
+) -> pl.DataFrame:
+    return coexistence.table(capture(flows=flows, directions=directions, rounds=stack(*frames)))
+
+
+def sparse(size: int) -> pl.DataFrame:
+    """86 packets in 10 s, one at a time, of which each ninth is lost."""
+    lost = [int(i % 9 == 0) for i in range(86)]
+    packet = {"sent_packets": 1, "sent_bytes": size, "acked_packets": 1, "acked_bytes": size}
+    times = [i * 116 * MS for i in range(87)]
+    return rounds(86, flow=0, retransmits=lost, start_ns=times[:-1], end_ns=times[1:], **packet)
 
 
 def test_share_jain_and_starvation_of_both_sides() -> None:
@@ -75,12 +85,9 @@ def test_a_rate_is_that_of_the_overlap_and_not_of_the_seconds_it_touches() -> No
 def test_a_round_that_the_overlap_cuts_counts_in_part() -> None:
     late = rounds(400, flow=1, begin_ns=5_300 * MS)
     whole = rounds(1000, flow=0)
-    ends = {
-        "start_ns": [0, 2_600 * MS, 5_200 * MS],
-        "end_ns": [2_600 * MS, 5_200 * MS, 10_000 * MS],
-    }
     long = whole.head(3).with_columns(
-        *(pl.Series(name, values) for name, values in ends.items()),
+        pl.Series("start_ns", [0, 2_600 * MS, 5_200 * MS]),
+        pl.Series("end_ns", [2_600 * MS, 5_200 * MS, 10_000 * MS]),
         pl.Series("acked_bytes", [2_600_000, 2_600_000, 4_800_000], pl.UInt64),
         pl.lit(100, pl.UInt32).alias("acked_packets"),
     )
@@ -125,7 +132,7 @@ def test_a_window_of_less_than_a_packet_starves(marked: int, payload: int, starv
     )
     beside = rounds(2000, flow=1, acked_bytes=4_750)
     sizes = DIRECTIONS.with_columns(max_payload=pl.Series([payload, 1448], dtype=pl.UInt32))
-    found = coexistence.table(capture(flows=FLOWS, directions=sizes, rounds=stack(slow, beside)))
+    found = table(slow, beside, directions=sizes)
     starved = found.filter(pl.col("starved_since_ns").is_not_null())
     assert starved["flow"].to_list() == [0] * starves
 
@@ -145,28 +152,17 @@ def test_a_source_that_pauses_for_longer_than_its_round_trips_is_not_starved() -
 
 def test_a_trickle_on_a_slow_link_starves() -> None:
     """0.1 of 4 Mbit/s: 86 packets in 10 s, which a bound on packets would leave out."""
-    lost = [int(i % 9 == 0) for i in range(86)]
-    packet = {"sent_packets": 1, "sent_bytes": 1448, "acked_packets": 1, "acked_bytes": 1448}
-    times = [i * 116 * MS for i in range(87)]
-    spans = {"start_ns": times[:-1], "end_ns": times[1:]}
-    trickle = rounds(86, flow=0, retransmits=lost, **packet, **spans)
-    result = table(trickle, rounds(1000, flow=1, acked_packets=4, acked_bytes=4_900))
+    result = table(sparse(1448), rounds(1000, flow=1, acked_packets=4, acked_bytes=4_900))
     assert result["starved_since_ns"].to_list() == [0, None]
     assert result["starved_share"][0] == pytest.approx(0.025, abs=0.005)
 
 
 def test_nobody_starves_beside_a_flow_that_takes_nothing() -> None:
     """Two idle connections of a browser: 484 bit/s "starved" beside 7.69 kbit/s."""
-    lost = [int(i % 9 == 0) for i in range(86)]
-    packet = {"sent_packets": 1, "sent_bytes": 6, "acked_packets": 1, "acked_bytes": 6}
-    times = [i * 116 * MS for i in range(87)]
-    spans = {"start_ns": times[:-1], "end_ns": times[1:]}
-    idle = rounds(86, flow=0, retransmits=lost, **packet, **spans)
     small = DIRECTIONS.with_columns(max_payload=pl.lit(6, pl.UInt32))
     for size, starves in ((12, False), (30, True)):
         beside = rounds(1000, flow=1, acked_packets=4, acked_bytes=size)
-        run = capture(flows=FLOWS, directions=small, rounds=stack(idle, beside))
-        result = coexistence.table(run)
+        result = table(sparse(6), beside, directions=small)
         assert (result["starved_since_ns"][0] is not None) is starves
 
 
@@ -223,11 +219,9 @@ def test_a_source_of_constant_rate_holds_itself_back_beside_one_that_takes_more(
 def test_a_receive_window_of_unknown_scale_holds_nobody_back() -> None:
     cut = DIRECTIONS.with_columns(options_cut=pl.lit(5, pl.UInt64))
     small = rounds(1000, flow=0, acked_bytes=wave(9_000), ce_best=MARKED, limited_by="rwnd")
-    both = stack(small, rounds(1000, flow=1, acked_bytes=81_000))
-    cut_short = coexistence.table(capture(flows=FLOWS, directions=cut, rounds=both))
-    assert cut_short["starved_since_ns"].to_list() == [0, None]
-    known = coexistence.table(capture(flows=FLOWS, directions=DIRECTIONS, rounds=both))
-    assert known["starved_since_ns"].to_list() == [None, None]
+    both = small, rounds(1000, flow=1, acked_bytes=81_000)
+    assert table(*both, directions=cut)["starved_since_ns"].to_list() == [0, None]
+    assert table(*both)["starved_since_ns"].to_list() == [None, None]
 
 
 def test_a_transfer_that_is_over_in_two_seconds_has_not_starved() -> None:
@@ -265,8 +259,7 @@ def test_a_sender_of_packets_that_are_not_full_has_no_more_to_send(
     directions = DIRECTIONS.with_columns(
         pl.lit(1448, pl.UInt32).alias("max_payload"), pl.lit(0, pl.UInt64).alias("super_packets")
     )
-    made = stack(slow, rounds(1000, flow=1, acked_bytes=80_000))
-    result = coexistence.table(capture(flows=FLOWS, directions=directions, rounds=made))
+    result = table(slow, rounds(1000, flow=1, acked_bytes=80_000), directions=directions)
     assert (result["starved_since_ns"][0] is not None) is starves
 
 
