@@ -53,13 +53,8 @@ def test_silent_on_an_eager_aqm_and_on_few_packets() -> None:
 
 def test_silent_where_super_packets_stand_for_more_segments_than_marks() -> None:
     """100 super-packets of 44 segments, 2,000 marks fed back: 45 %, not 2,000 of 100."""
-    merged = frame(
-        "directions",
-        data_packets=100,
-        data_segments=4_400,
-        data_ect1=100,
-        ce_fed_back_best=2_000,
-    )
+    sizes = {"data_packets": 100, "data_segments": 4_400, "data_ect1": 100}
+    merged = frame("directions", ce_fed_back_best=2_000, **sizes)
     assert check(evidence(directions=merged)) == []
     (found,) = check(evidence(directions=merged.with_columns(ce_fed_back_best=4_390)))
     assert "4,390 of 4,400 data packets" in found.message
@@ -106,15 +101,15 @@ def test_fires_on_a_hop_that_marks_all_beside_the_queue_of_another_flow() -> Non
     assert found.severity is Severity.NOTICE
 
 
+def answered(packets: list[int], cwr: int, ece: int) -> pl.DataFrame:
+    """Data with CWR, and ACKs with ECE."""
+    flags = {"cwr_packets": [cwr, 0], "ece_acks": [0, ece]}
+    return frame("directions", forward=[True, False], packets=packets, **flags)
+
+
 def test_fires_under_classic_ecn_where_every_ack_carries_ece() -> None:
     flows = frame("flows", mode="classic", vantage="client")
-    both = frame(
-        "directions",
-        forward=[True, False],
-        packets=[587, 293],
-        cwr_packets=[281, 0],
-        ece_acks=[0, 292],
-    )
+    both = answered(packets=[587, 293], cwr=281, ece=292)
     echo = {"ece_acks": 1, "rtt_samples": 1}
     flight = rounds(50, inflight_max_packets=2, queue_delay_us=300.0, **echo)
     (found,) = check(evidence(flows=flows, directions=both, rounds=flight))
@@ -132,13 +127,7 @@ def test_fires_under_classic_ecn_where_every_ack_carries_ece() -> None:
 def test_silent_where_cwr_ends_the_echo_of_a_few_marks() -> None:
     """Simulated run s4417-037: 20 % of 177 packets in flight made 96 % of the ACKs carry ECE."""
     flows = frame("flows", mode="classic", vantage="client")
-    both = frame(
-        "directions",
-        forward=[True, False],
-        packets=[9_000, 4_500],
-        cwr_packets=[50, 0],
-        ece_acks=[0, 4_400],
-    )
+    both = answered(packets=[9_000, 4_500], cwr=50, ece=4_400)
     # The packet with CWR is the only one of a round trip that may end the echo.
     flight = rounds(50, queue_delay_us=18e3, rtt_samples=90, ece_acks=[90, *[88] * 40, *[90] * 9])
     assert check(evidence(flows=flows, directions=both, rounds=flight)) == []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.evidence import Capture, kept
+from l4strace.schema.keys import KEY
 from l4strace.schema.words import SENDER_LOGS
 
-BY = ["source", "flow", "forward"]
 COUNTERS = ("delivered", "delivered_ect1", "delivered_ect0", "delivered_ce", "lost_packets")
 
 
@@ -23,7 +23,7 @@ def summary(capture: Capture) -> pl.DataFrame:
     rtt = pl.coalesce("srtt_us", pl.col("rs_rtt_us").cast(pl.Float64))
     known = samples.filter(pl.col("flow").is_not_null()).sort("ts_ns", maintain_order=True)
     return (
-        known.group_by(BY, maintain_order=True)
+        known.group_by(KEY, maintain_order=True)
         .agg(
             pl.col("path").first(),
             pl.col("cc").drop_nulls().last(),
