@@ -27,10 +27,8 @@ def test_fires_on_options_that_the_snaplen_cut():
 
 
 def test_silent_on_a_whole_capture():
-    assert (
-        check(evidence(sources=frame("sources"), directions=frame("directions", options_cut=0)))
-        == []
-    )
+    rows = frame("directions", options_cut=0)
+    assert check(evidence(sources=frame("sources"), directions=rows)) == []
 
 
 def test_fires_on_a_recording_that_a_full_disk_ended():

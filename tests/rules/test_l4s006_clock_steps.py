@@ -25,10 +25,8 @@ def test_fires_on_a_log_whose_clock_was_set_and_names_no_direction():
 
 
 def test_silent_on_steady_stamps():
-    assert (
-        check(evidence(sources=frame("sources"), directions=frame("directions", clock_steps=0)))
-        == []
-    )
+    rows = frame("directions", clock_steps=0)
+    assert check(evidence(sources=frame("sources"), directions=rows)) == []
 
 
 def test_a_log_whose_clock_was_set_forwards_did_not_run_back():

@@ -19,10 +19,8 @@ def test_fires_when_the_syn_was_ect1():
 def test_fires_when_the_kernel_runs_prague():
     kernel = frame("kernel", cc="prague", flow=0)
     flows = frame("flows", syn_ecn=0)
-    assert (
-        len(check(evidence(flows=flows, directions=frame("directions", **ECT0), kernel=kernel)))
-        == 1
-    )
+    rows = frame("directions", **ECT0)
+    assert len(check(evidence(flows=flows, directions=rows, kernel=kernel))) == 1
 
 
 def test_silent_on_a_classic_controller_with_accecn():
