@@ -89,10 +89,9 @@ def _of_rounds(capture: Capture, paths: Paths) -> list[tuple[Row, Judged]]:
 def _paths(capture: Capture) -> Paths:
     of_path = phases.table(capture)
     at = zip(of_path["source"], of_path["path"], strict=True)
-    ect1 = neighbors.directions(capture).filter(
-        (pl.col("marked_as") == "ect1") & (pl.col("data_ect1") >= START_PACKETS)
-    )
-    return Paths(Counter(at), frozenset(ect1.select("source", "path").unique().rows()))
+    sent = neighbors.directions(capture).select(*PATH, "marked_as", "data_ect1")
+    ect1 = sent.filter((pl.col("marked_as") == "ect1") & (pl.col("data_ect1") >= START_PACKETS))
+    return Paths(Counter(at), frozenset(ect1.select(PATH).unique().rows()))
 
 
 def _by_phase(

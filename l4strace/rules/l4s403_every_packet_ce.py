@@ -57,18 +57,15 @@ EMPTY_US = 500.0
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction with hardly a packet that is not CE."""
-    all_ce = (
-        evidence.directions.filter(pl.col("data_segments") >= MIN_PACKETS)
-        .select(
-            *subjects.KEY,
-            "first_ce_frame",
-            marked.packets().cast(pl.Int64).alias("marked"),
-            segments=pl.col("data_segments").cast(pl.Int64),
-            share=marked.share(),
-            echoed=pl.lit(False),
-        )
-        .filter(pl.col("share") >= EVERY_PACKET)
+    counted = evidence.directions.select(
+        *subjects.KEY,
+        "first_ce_frame",
+        marked.packets().cast(pl.Int64).alias("marked"),
+        segments=pl.col("data_segments").cast(pl.Int64),
+        share=marked.share(),
+        echoed=pl.lit(False),
     )
+    all_ce = counted.filter(pl.col("segments") >= MIN_PACKETS, pl.col("share") >= EVERY_PACKET)
     echoes = marked.echoed(evidence).with_columns(echoed=pl.lit(True))
     echoed = echoes.join(all_ce, on=subjects.DIRECTION, how="anti")
     all_ce = pl.concat([all_ce, echoed], how="diagonal_relaxed")

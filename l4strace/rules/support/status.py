@@ -193,11 +193,9 @@ def _conversations(evidence: Evidence) -> pl.DataFrame:
     """
     counters = [f"data_{name}" for name in CODEPOINTS]
     over_tcp = ~pl.col("flow").is_in(over_udp(evidence)["flow"].implode())
-    sent = evidence.directions.filter(over_tcp)
+    sent = evidence.directions.select(*subjects.KEY, "data_packets", "payload_bytes", *counters)
     carried = (
-        subjects.once(
-            evidence, sent.select(*subjects.KEY, "data_packets", "payload_bytes", *counters)
-        )
+        subjects.once(evidence, sent.filter(over_tcp))
         .group_by("flow")
         .agg(pl.col("data_packets", *counters).sum(), bytes=pl.col("payload_bytes").max())
     )
@@ -205,7 +203,8 @@ def _conversations(evidence: Evidence) -> pl.DataFrame:
         carried = carried.filter(pl.col("data_packets") > 0)
     accecn = pl.col("mode") == "accecn"
     handshakes = (
-        evidence.flows.filter(over_tcp)
+        evidence.flows.select("flow", "mode", "syn_ace", "mode_reason")
+        .filter(over_tcp)
         .group_by("flow")
         .agg(
             shown=(pl.col("syn_ace").is_not_null() | (pl.col("mode") != "unknown")).any(),
