@@ -200,7 +200,7 @@ def dissect(path: str, frames: Iterable[int]) -> Iterator[dict[str, list[str]]]:
         raise UsageError("pyshark is missing", "pip install 'l4strace[wireshark]'") from error
 
     class Capture(pyshark.FileCapture):  # type: ignore[misc]  # pyshark has no types
-        """Closes once more when it is collected: a crash has been told by then."""
+        """pyshark closes it again when it is garbage-collected, which must not raise again."""
 
         def close(self) -> None:
             with suppress(TSharkCrashException):
@@ -228,10 +228,9 @@ def _flattened(layers: Sequence[Any]) -> dict[str, list[str]]:
     """All values of the fields that the readers look at, innermost last."""
     values: dict[str, list[str]] = {}
     for layer in layers:
-        for name in FIELDS:
-            # Of a layer that has no such field pyshark may answer with one of a similar name.
-            its = name.partition(".")[0] == layer.layer_name
-            container = layer.get_field(name) if its else None
-            if container is not None and container.name == name:
-                values.setdefault(name, []).extend(field.show for field in container.all_fields)
+        for name in (name for name in FIELDS if name.startswith(f"{layer.layer_name}.")):
+            found = layer.get_field(name)
+            # Where the layer has no such field, pyshark may answer with one of a similar name.
+            if found is not None and found.name == name:
+                values.setdefault(name, []).extend(field.show for field in found.all_fields)
     return values

@@ -130,11 +130,12 @@ def verified(path: Path, tshark: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.needs("tshark")
-def test_a_file_that_tshark_refuses_is_one_clear_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tshark", ["exit 2", "exit 0"])
+def test_a_file_that_tshark_does_not_show_is_one_clear_error(tmp_path: Path, tshark: str) -> None:
     """pyshark's destructor must not raise the crash once more."""
     path = tmp_path / "refused.pcap"
     path.write_bytes(files.pcap([FRAME, FRAME]))
-    done = verified(path, "exit 2")
+    done = verified(path, tshark)
     assert done.returncode == 3
     assert done.stderr.split() == f"error: {path}: tshark cannot read it".split()
 
