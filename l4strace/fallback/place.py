@@ -57,6 +57,8 @@ class Place(NamedTuple):
     senders, or by jitter, whose rate looks like a link's."""
     filled: bool | None = None
     """The path was ever full."""
+    packet_us: float = 0.0
+    """Time of one packet where the path is slowest."""
 
     @property
     def shared(self) -> bool:
@@ -70,11 +72,6 @@ class Place(NamedTuple):
         A queue with a step for all of its packets looks the same to ECT(1) flows alone.
         """
         return self.kind == "l4s" and self.confidence >= ISOLATED_CONFIDENCE
-
-    @property
-    def packet_us(self) -> float:
-        """Time of a packet where the path is slowest."""
-        return self.link_us or self.serialisation_us
 
 
 def confidence(value: float | None) -> Confidence:
@@ -92,7 +89,9 @@ def places(evidence: Evidence) -> pl.DataFrame:
     shown = once(evidence, evidence.bottlenecks).drop("source")
     for other in (noise, links):
         shown = shown.join(other, on=DIRECTION, how="full", coalesce=True)
-    return shown.with_columns(pl.col(pl.Float64).exclude(NULLABLE).fill_null(0.0))
+    known = shown.with_columns(pl.col(pl.Float64).exclude(NULLABLE).fill_null(0.0))
+    slowest = pl.when(pl.col("link_us") > 0).then("link_us").otherwise("serialisation_us")
+    return known.with_columns(packet_us=slowest)
 
 
 NULLABLE = ("marking_delay_us",)

@@ -78,7 +78,6 @@ def table(evidence: Evidence) -> pl.DataFrame:
     values = [_values(one) for one in rows(evidence)]
     shown = pl.DataFrame(values, schema=FALLBACK.schema, orient="row")
     others = replayed(evidence).join(shown, on=DIRECTION, how="anti")
-    packet = pl.when(pl.col("link_us") > 0).then("link_us").otherwise("serialisation_us")
     others = others.join(places(evidence), on=DIRECTION, how="left").with_columns(
         pl.col("jitter_us").fill_null(0.0),
         state=pl.lit("unknown"),
@@ -86,7 +85,7 @@ def table(evidence: Evidence) -> pl.DataFrame:
         above_share="time",
         above_most="time_most",
         score_max="most",
-        packet_us=pl.when(packet > 0).then(packet),
+        packet_us=pl.when(pl.col("packet_us") > 0).then("packet_us"),
     )
     both = pl.concat([FALLBACK.conform(others), shown])
     return both.sort(DIRECTION, nulls_last=True, maintain_order=True)

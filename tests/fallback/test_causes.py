@@ -61,9 +61,3 @@ def test_what_happened_at_that_time_comes_before_what_is_always_so(
     then: Conditions, cause: Cause
 ) -> None:
     assert of_l4s(Place("l4s", 0.9, queue_delay_us=9e3, jitter_us=2900.0), 1100.0, then) == cause
-
-
-def test_the_time_of_a_packet_is_that_of_the_slowest_phase() -> None:
-    assert Place(serialisation_us=2856.0, link_us=12_432.0).packet_us == 12_432.0
-    assert Place(serialisation_us=2856.0).packet_us == 2856.0
-    assert Place().packet_us == 0.0

@@ -233,7 +233,12 @@ def test_the_exported_table_has_the_rows_and_their_numbers() -> None:
 
 @pytest.mark.parametrize(
     ("place", "packet_us"),
-    [({}, None), ({"bottlenecks": L4S}, 242.0), ({"noise": path_noise(jitter_us=0.0)}, None)],
+    [
+        ({}, None),
+        ({"bottlenecks": L4S}, 242.0),
+        ({"bottlenecks": L4S, "phases": phases(4.0, 1.0)}, 12_112.0),  # the slowest phase
+        ({"noise": path_noise(jitter_us=0.0)}, None),
+    ],
 )
 def test_a_low_score_alone_is_in_the_table_only(
     place: dict[str, Any], packet_us: float | None
