@@ -62,7 +62,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         why = "no direction with ECT(1) or DSCP 45 and enough data to estimate its rate"
         return datagrams.lacking(datagrams.ect1(evidence), why)
     long = (
-        rated.join(bursts(evidence), on=subjects.KEY)
+        rated.join(burst_sizes(evidence), on=subjects.KEY)
         .with_columns((pl.col("burst") * 8e6 / pl.col("rate_bps")).alias("burst_us"))
         .filter(
             (pl.col("rounds") >= MIN_ROUNDS)
@@ -78,7 +78,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 @kept
-def bursts(evidence: Evidence) -> pl.DataFrame:
+def burst_sizes(evidence: Evidence) -> pl.DataFrame:
     """By KEY the `rounds` with bursts of each direction, and of their bytes median and most."""
     # By one number: polars writes a key of several columns into a text for each row.
     of = numbers.directions(evidence).alias("of")

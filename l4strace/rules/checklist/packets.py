@@ -2,8 +2,12 @@
 
 from l4strace.derive.senders import sender_logs
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
-from l4strace.rules.l4s206_burst_too_long import ALLOWED_PACKETS, LIMIT_US, MIN_ROUNDS
-from l4strace.rules.l4s206_burst_too_long import bursts as measured_bursts
+from l4strace.rules.l4s206_burst_too_long import (
+    ALLOWED_PACKETS,
+    LIMIT_US,
+    MIN_ROUNDS,
+    burst_sizes,
+)
 from l4strace.rules.support.datagrams import OPENED, UNREAD
 from l4strace.schema.words import NQB
 from l4strace.wording.names import dscp
@@ -88,7 +92,7 @@ def bursts(sender: Sender) -> Answer:
         return NOT_SHOWN, "Needs a capture at the sender and enough data to estimate the rate."
     if sender.row["super_packets"]:
         return NOT_SHOWN, "Segmentation offload hides what the network card really sends."
-    sent = sender.of(measured_bursts(sender.evidence))
+    sent = sender.of(burst_sizes(sender.evidence))
     rounds = count(sent["rounds"] if sent else 0, "round trip")
     if sent is None or sent["rounds"] < MIN_ROUNDS:
         return NOT_SHOWN, f"Only {rounds} with bursts (threshold {MIN_ROUNDS})."
