@@ -32,7 +32,7 @@ pub use feedback::counters::{CEB, E0B, E1B};
 pub use handshake::vantage::Vantage;
 pub use handshake::{reflected, Handshake, Mode, Shown};
 pub use pipeline::{follow, Pipeline, Threads};
-pub use rounds::round::{Limit, RoundRow};
+pub use rounds::round::{Controlled, Limit, RoundRow};
 pub use rounds::rows::{Leaving, Rows};
 pub use sending::rtt::RttTotals;
 pub use table::retrace::Retrace;

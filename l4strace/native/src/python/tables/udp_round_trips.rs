@@ -2,7 +2,7 @@
 
 use super::arrow::Columns;
 use crate::run::UdpView;
-use crate::track::RoundRow;
+use crate::track::{Controlled, RoundRow};
 
 /// One round of a direction, whose smallest RTT is `least_us`; at the receiver, the sender's state does not show.
 struct Trip<'a> {
@@ -15,6 +15,11 @@ struct Trip<'a> {
 impl Trip<'_> {
     fn of_sender<T>(&self, value: impl Fn(&RoundRow) -> Option<T>) -> Option<T> {
         (!self.at_receiver).then(|| value(self.row)).flatten()
+    }
+
+    /// State of UDP Prague, as its packets replay it.
+    fn controlled(&self) -> Option<Controlled> {
+        self.of_sender(|row| row.rare().controlled)
     }
 
     fn queue_us(&self) -> Option<f64> {
@@ -66,25 +71,11 @@ pub fn table(flows: &[UdpView<'_>]) -> Columns {
             "inflight_max_packets",
             trips.iter().map(|trip| trip.of_sender(|r| Some(r.inflight_max_packets))),
         );
-        t.f64(
-            "alpha",
-            trips.iter().map(|trip| trip.of_sender(|r| Some(f64::from(r.rare().controlled?.alpha)))),
-        );
-        t.u32(
-            "window_packets",
-            trips.iter().map(|trip| trip.of_sender(|r| Some(r.rare().controlled?.window))),
-        );
-        t.f64(
-            "pacing_bps",
-            trips.iter().map(|trip| trip.of_sender(|r| Some(f64::from(r.rare().controlled?.rate_bps)))),
-        );
-        t.u32(
-            "reductions",
-            trips.iter().map(|trip| trip.of_sender(|r| Some(r.rare().controlled?.reductions))),
-        );
-        t.u32(
-            "empty_reductions",
-            trips.iter().map(|trip| trip.of_sender(|r| Some(r.rare().controlled?.by_nothing))),
-        );
+        let controlled = || trips.iter().map(Trip::controlled);
+        t.f64("alpha", controlled().map(|state| Some(f64::from(state?.alpha))));
+        t.u32("window_packets", controlled().map(|state| Some(state?.window)));
+        t.f64("pacing_bps", controlled().map(|state| Some(f64::from(state?.rate_bps))));
+        t.u32("reductions", controlled().map(|state| Some(state?.reductions)));
+        t.u32("empty_reductions", controlled().map(|state| Some(state?.by_nothing)));
     })
 }
