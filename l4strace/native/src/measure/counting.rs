@@ -56,5 +56,30 @@ fn lasting(rounds: &Rounds<'_>, of: usize, direction: &Direction) -> (Directed, 
 /// A flow of these rounds ends before slow start fills a path.
 pub fn brief(rounds: &Rounds<'_>, rows: &[usize]) -> bool {
     let trips = |row: &usize| f64::from(rounds.round_trips.get(*row).unwrap_or(1));
-    rows.len() as f64 <= SLOW_START_ROUNDS && rows.iter().map(trips).sum::<f64>() <= SLOW_START_ROUNDS
+    rows.iter().map(trips).sum::<f64>() <= SLOW_START_ROUNDS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Column;
+    use super::*;
+
+    #[test]
+    fn a_flow_of_few_rows_that_stand_for_many_round_trips_is_not_brief() {
+        let rounds = Rounds { round_trips: Column::new(&[1, 9, 10], None), ..Rounds::default() };
+        assert!(brief(&rounds, &[0, 1]));
+        assert!(!brief(&rounds, &[0, 2]));
+    }
+
+    #[test]
+    fn the_larger_direction_of_a_path_counts() {
+        let counted = |packets: [u32; 2]| {
+            let rounds = Rounds { acked_packets: Column::new(&packets, None), ..Rounds::default() };
+            let way = |row: usize| Direction { near: row == 0, rows: row..row + 1, ..Direction::default() };
+            counting(&rounds, &[way(0), way(1)]).iter().map(|found| found.of).collect::<Vec<_>>()
+        };
+        assert_eq!(counted([51, 49]), [0]);
+        assert_eq!(counted([49, 51]), [1]);
+        assert!(counted([50, 50]).is_empty());
+    }
 }

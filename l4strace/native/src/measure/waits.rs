@@ -291,3 +291,26 @@ fn look_back(made: &mut [Round], known: &Known) {
 pub fn above(us: Option<f64>, base_us: Option<f64>) -> Option<f64> {
     Some(us? - base_us?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Column;
+    use super::*;
+
+    #[test]
+    fn sack_shows_no_longer_wait_than_one_way_delays_of_its_round_and_the_one_before() {
+        let waits = |owd_us: &[f64]| {
+            let rounds = Rounds {
+                sacked_rtt_max_us: Column::new(&[30e3, 30e3], None),
+                owd_max_us: Column::new(owd_us, None),
+                ..Rounds::default()
+            };
+            let known = Known { base_us: Some(10e3), owd_base_us: Some(1e3), ..Known::default() };
+            sacked_us(&rounds, 1, Some(0), &known)
+        };
+        assert_eq!(waits(&[16e3, 5e3]), Some(15e3));
+        assert_eq!(waits(&[5e3, 16e3]), Some(15e3));
+        assert_eq!(waits(&[40e3, 5e3]), Some(20e3), "as SACK shows");
+        assert_eq!(waits(&[]), Some(20e3), "one capture");
+    }
+}
