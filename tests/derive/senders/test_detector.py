@@ -68,3 +68,18 @@ def test_a_packet_that_overtook_others_lowers_the_smallest_rtt() -> None:
     directions = frames.frame("directions", data_ect1=10, data_ce=0)
     table = detector.table(frames.capture(rounds=rounds, directions=directions))
     assert table["depth_us"].to_list() == [400.0, 6400.0, 6400.0]
+
+
+def test_each_step_of_two_captures_stands_once_in_the_order_of_time() -> None:
+    marked = {"ce_best": 1, "mdev_pace_us": 100.0, "srtt_pace_us": 10_400.0, "classic_ecn": 0.0}
+    rounds = frames.stack(
+        frames.rounds(150, **marked),
+        frames.rounds(3, flow=1, **marked),
+        frames.rounds(150, source=1, begin_ns=5_000_000, **marked),
+    )
+    ways = {"source": [0, 0, 1], "flow": [0, 1, 0]}
+    directions = frames.frame("directions", data_ect1=10, data_ce=0, **ways)
+    table = detector.table(frames.capture(rounds=rounds, directions=directions))
+    steps = [table.filter(flow=flow)["ts_ns"].to_list() for flow in (0, 1)]
+    assert steps[0] == sorted(set(steps[0]))
+    assert [len(one) for one in steps] == [300, 3]
