@@ -229,8 +229,6 @@ def _flattened(layers: Sequence[Any]) -> dict[str, list[str]]:
     values: dict[str, list[str]] = {}
     for layer in layers:
         for name in (name for name in FIELDS if name.startswith(f"{layer.layer_name}.")):
-            found = layer.get_field(name)
-            # Where the layer has no such field, pyshark may answer with one of a similar name.
-            if found is not None and found.name == name:
+            if (found := layer.get_field(name)) is not None:
                 values.setdefault(name, []).extend(field.show for field in found.all_fields)
     return values

@@ -1,5 +1,6 @@
 """Wireshark's words for a packet, read into ours."""
 
+import gc
 import os
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from l4strace.errors import InputError
 from l4strace.verify import wireshark
 from l4strace.verify.wireshark import READERS, Disagreement, Dissected
 from tests.support import files
@@ -115,15 +117,20 @@ def test_a_wrong_value_is_a_disagreement(tmp_path: Path) -> None:
     assert wireshark.compare(row, packet) == [Disagreement(2, "window", 4711, 500)]
 
 
-def verified(path: Path, tshark: str) -> subprocess.CompletedProcess[str]:
-    """`l4strace verify` where tshark is a script that runs ``tshark`` once it dissects."""
-    program = path.parent / "bin" / "tshark"
+def scripted(folder: Path, tshark: str) -> str:
+    """PATH on which tshark is a script that runs ``tshark`` once it dissects."""
+    program = folder / "bin" / "tshark"
     program.parent.mkdir()
     real = shutil.which("tshark")
     program.write_text(f'#!/bin/sh\n[ "$1" = -v ] && exec {real} -v\n{tshark.format(real=real)}\n')
     program.chmod(0o755)
+    return f"{program.parent}:{os.environ['PATH']}"
+
+
+def verified(path: Path, tshark: str) -> subprocess.CompletedProcess[str]:
+    """`l4strace verify` with such a tshark."""
     command = [sys.executable, "-m", "l4strace", "verify", str(path)]
-    paths = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+    paths = {"PATH": scripted(path.parent, tshark)}
     return subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=300, env=os.environ | paths
     )
@@ -132,12 +139,26 @@ def verified(path: Path, tshark: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.needs("tshark")
 @pytest.mark.parametrize("tshark", ["exit 2", "exit 0"])
 def test_a_file_that_tshark_does_not_show_is_one_clear_error(tmp_path: Path, tshark: str) -> None:
-    """pyshark's destructor must not raise the crash once more."""
     path = tmp_path / "refused.pcap"
     path.write_bytes(files.pcap([FRAME, FRAME]))
     done = verified(path, tshark)
     assert done.returncode == 3
     assert done.stderr.split() == f"error: {path}: tshark cannot read it".split()
+
+
+@pytest.mark.needs("tshark")
+def test_pysharks_destructor_does_not_raise_a_crash_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "refused.pcap"
+    path.write_bytes(files.pcap([FRAME]))
+    ignored: list[object] = []
+    monkeypatch.setenv("PATH", scripted(tmp_path, "exit 2"))
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    with pytest.raises(InputError, match="tshark cannot read it"):
+        list(wireshark.dissect(str(path), [1]))
+    gc.collect()
+    assert ignored == []
 
 
 @pytest.mark.needs("tshark")
