@@ -250,3 +250,8 @@ def test_a_low_score_alone_is_in_the_table_only(
     assert (row["confidence"], row["jitter_us"], row["packet_us"]) == ("low", 0.0, packet_us)
     assert (row["above_share"], row["above_most"], row["score_max"]) == (0.0, 1.0, 0.0)
     assert (row["mdev_us"], row["build"], row["marked_rounds"]) == (90.0, None, None)
+
+
+def test_a_high_score_alone_says_what_would_explain_it() -> None:
+    row = only(bottlenecks=SLOW, detector=replay(mdev_us=1100.0, score_fixed_lo=17.0))
+    assert (row.state, row.justified_by, row.shown_by) == ("unknown", "slow link", None)

@@ -6,16 +6,15 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Skipped
-from l4strace.rules.l4s206_burst_too_long import RULE, check
+from l4strace.rules.l4s206_burst_too_long import MIN_ROUNDS, RULE, check
 from tests.support.ends import findings
 from tests.support.frames import evidence, rounds
 from tests.support.scenes import DIRECTIONS, bottleneck, two_flows
 
 
-def scene(burst: int, **columns: object):
+def scene(burst: int, count: int = 100):
     return two_flows(
-        bottlenecks=bottleneck("l4s"),
-        rounds=rounds(100, burst_bytes=burst, burst_frame=7, **columns),
+        bottlenecks=bottleneck("l4s"), rounds=rounds(count, burst_bytes=burst, burst_frame=7)
     )
 
 
@@ -39,8 +38,10 @@ def test_fires_on_bursts_under_dscp_45() -> None:
     assert findings(RULE, nqb(8 * 1448, 46)) == []
 
 
-def test_silent_for_four_packets() -> None:
+def test_silent_for_four_packets_and_for_few_round_trips() -> None:
     assert check(scene(4 * 1448)) == []
+    assert check(scene(8 * 1448, MIN_ROUNDS))
+    assert check(scene(8 * 1448, MIN_ROUNDS - 1)) == []
 
 
 def test_not_judged_where_time_ran_back() -> None:
