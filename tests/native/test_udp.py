@@ -8,9 +8,12 @@ import dpkt
 import polars as pl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
+from l4strace import pipeline
 from l4strace.core import _native
 from tests.support import files
+from tests.support.places import FIXTURES
 from tests.support.wrappings import ethernet
 
 ENOUGH = 8
@@ -110,3 +113,14 @@ def test_what_a_tunnel_carries_is_the_flow(tmp_path: Path) -> None:
     (row,) = pl.DataFrame(tables["udp_directions"]).to_dicts()
     assert (flow["tunnel"], flow["network"], flow["server_port"]) == ("vxlan", "vni 7", 1000)
     assert (row["ce"], row["outer_inner_differ"], row["outer_ce"]) == (9, 9, 0)
+
+
+def test_round_trips_have_the_numbers_of_their_rounds() -> None:
+    """Table `udp_round_trips` adds what only UDP has; `rounds` has the rows as well."""
+    run = pipeline.read([str(FIXTURES / "user-space" / "up1-a.pcap.xz")])
+    # Of `rounds` it is estimated later.
+    trips = run.udp_round_trips.drop("queue_delay_us")
+    shared = [name for name in trips.columns if name in run.rounds.columns]
+    assert {"sent_packets", "rtt_max_us", "marked_rtt_min_us", "alpha"} <= set(shared)
+    assert trips.height > 50
+    assert_frame_equal(trips.select(shared), run.rounds.select(shared), check_row_order=False)
