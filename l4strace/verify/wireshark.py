@@ -7,6 +7,7 @@ which the last belongs to the innermost header.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -205,6 +206,8 @@ def dissect(path: str, frames: Iterable[int]) -> Iterator[dict[str, list[str]]]:
         def close(self) -> None:
             with suppress(TSharkCrashException):
                 super().close()
+            # Else children of others wake its event loop, which does not run any more.
+            self.eventloop.remove_signal_handler(signal.SIGCHLD)
 
     chosen = "frame.number in {" + ", ".join(map(str, sorted(missing))) + "}"
     try:

@@ -145,7 +145,7 @@ def test_a_file_that_tshark_does_not_show_is_one_clear_error(tmp_path: Path, tsh
 
 
 REFUSED = """
-import gc, sys
+import gc, signal, sys
 from l4strace.errors import InputError
 from l4strace.verify import wireshark
 try:
@@ -153,11 +153,12 @@ try:
 except InputError as error:
     print(error)
 gc.collect()
+assert signal.set_wakeup_fd(-1) == -1
 """
 
 
 @pytest.mark.needs("tshark")
-def test_pysharks_destructor_does_not_raise_a_crash_once_more(tmp_path: Path) -> None:
+def test_pyshark_leaves_nothing_behind_after_a_crash(tmp_path: Path) -> None:
     path = tmp_path / "refused.pcap"
     path.write_bytes(files.pcap([FRAME]))
     paths = {"PATH": scripted(tmp_path, "exit 2")}
