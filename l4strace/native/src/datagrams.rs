@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::batch::Batch;
 use crate::packet::{FlowKey, Network, Packet};
 use crate::read::{PacketStream, ReadError, Sink};
 use crate::track::{Stated, Statements, Transport};
@@ -69,7 +70,7 @@ impl Only {
 }
 
 impl Sink for Kept {
-    fn packets(&mut self, _: &[Packet]) {}
+    fn packets(&mut self, _: &mut Batch) {}
 
     fn datagram(&mut self, packet: &Packet, payload: &[u8]) {
         let key = FlowKey { network: Network::default(), ..packet.key };

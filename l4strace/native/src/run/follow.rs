@@ -5,6 +5,7 @@ use std::io::Read;
 
 use super::capture::Capture;
 use super::Run;
+use crate::batch::Batch;
 use crate::packet::Packet;
 use crate::read::{reason, Decoder, ReadError, Sink, SourceInfo};
 use crate::stats::Stats;
@@ -123,8 +124,8 @@ impl<R: Read> Follower<R> {
 }
 
 impl Sink for Capture {
-    fn packets(&mut self, packets: &[Packet]) {
-        self.tracker.packets(packets);
+    fn packets(&mut self, batch: &mut Batch) {
+        self.tracker.packets(batch.packets());
     }
 
     fn datagram(&mut self, packet: &Packet, payload: &[u8]) {

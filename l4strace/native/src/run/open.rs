@@ -2,6 +2,7 @@
 
 use super::capture::Capture;
 use super::Watcher;
+use crate::batch::Batch;
 use crate::packet::Packet;
 use crate::pair::Interfaces;
 use crate::read::{self, Input, ReadError, Sink};
@@ -63,10 +64,9 @@ struct Traffic<'t, 'scope, 'env> {
 }
 
 impl Sink for Traffic<'_, '_, '_> {
-    #[inline]
-    fn packets(&mut self, packets: &[Packet]) {
-        packets.iter().for_each(|packet| self.interfaces.segment(packet));
-        self.pipeline.packets(packets);
+    fn packets(&mut self, batch: &mut Batch) {
+        batch.packets().iter().for_each(|packet| self.interfaces.segment(packet));
+        self.pipeline.packets(batch);
     }
 
     fn datagram(&mut self, packet: &Packet, payload: &[u8]) {
