@@ -22,6 +22,7 @@ from l4strace import console, evidence_packets, rules
 from l4strace.bottleneck import table as bottleneck
 from l4strace.core import _native
 from l4strace.derive import (
+    brief,
     coexistence,
     datagrams,
     guard,
@@ -83,6 +84,7 @@ SHARED = (
     vantage.scalable,
     datagrams.directions,
     phases.found,
+    brief.directions,
 )
 """Small tables that rules read as well, and that depend on the capture alone."""
 
@@ -217,6 +219,8 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     reasons = tuple(broken[name] for name in DERIVED if name in broken)
     undecided = {"broken": reasons, FALLBACK: TABLES[FALLBACK].empty()}
     evidence = Evidence(**values | tables | undecided)
+    # For the rules, while the native core has the rounds.
+    brief.directions(capture)
     for kept in SHARED:
         hand_on(kept, capture, evidence)
     # The proof asks for it once more.

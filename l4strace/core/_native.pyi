@@ -403,6 +403,9 @@ class Measured:
     def sums(self, known: ArrowRows, asked: Sequence[int]) -> ArrowTable:
         """What these near directions (`of`) carried: `rounds`, `acked`, `marks`, `losses`."""
 
+    def brief(self) -> ArrowTable:
+        """What all rounds of each direction show: see `derive.brief`."""
+
     def laws(self) -> ArrowTable:
         """How the windows of ECT(1) senders follow their marks (`derive.senders.laws`), by `KEY`.
 

@@ -35,6 +35,7 @@ collectors/FORMAT.md, section "trailer"
 
 import polars as pl
 
+from l4strace.derive import brief
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import CAPTURES, SENDER_LOGS, Stat, lost_in
@@ -85,15 +86,13 @@ def _after(evidence: Evidence) -> dict[int, float]:
     )
     # A socket that leaves Prague, as for Reno without AccECN, has no more to log.
     ends = ends.filter(~pl.col("released"))
-    flows = evidence.rounds.group_by("flow").agg(
-        pl.col("start_ns").min().alias("first_ns"), pl.col("end_ns").max().alias("last_ns")
-    )
+    directions = brief.directions(evidence).select("flow", "start_ns", "end_ns")
     lasts = (
-        ends.join(flows, on="flow")
+        ends.join(directions, on="flow")
         .group_by("source")
         .agg(
-            after_s=(pl.col("last_ns").max() - pl.col("ts_ns").max()) / 1e9,
-            length_s=(pl.col("last_ns").max() - pl.col("first_ns").min()) / 1e9,
+            after_s=(pl.col("end_ns").max() - pl.col("ts_ns").max()) / 1e9,
+            length_s=(pl.col("end_ns").max() - pl.col("start_ns").min()) / 1e9,
         )
     )
     least = pl.max_horizontal(pl.lit(LEAST_AFTER_S), AFTER_SHARE * pl.col("length_s"))

@@ -14,8 +14,8 @@ tools report the copies as retransmissions and duplicate ACKs.
 
 Evidence
 --------
-`directions.duplicates`, `retransmits` and `packets`, and `rounds.retransmits` without
-`sacked_rtt_max_us`, as SACK reports losses; `sources.path` names the input.
+`directions.duplicates`, `retransmits` and `packets`, and of `rounds` with retransmissions the share
+in which SACK reports holes, as it reports losses; `sources.path` names the input.
 Where nothing distinguishes a copy from a retransmission (interfaces without names, no timestamps,
 no IP ids, a long queue between the interfaces or clocks that differ), nearly every data packet
 counts as retransmitted once, and rules on delays and losses do not judge the flow.

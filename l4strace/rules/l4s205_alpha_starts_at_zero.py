@@ -17,10 +17,11 @@ this is a notice.
 Evidence
 --------
 `cuts.alpha`, `fraction` and `cwnd_before` of the kernel's first row of cause CE;
-`kernel.delivered_ce` (whether the log shows the first mark); `rounds.inflight_max_packets` and
-`ce_best`; `flows.handshake`; `directions.data_ect1` (which sender requests L4S). Over UDP
-`rounds.limited_by` and `directions.from_start`; of logs (`udp_kernel`) `kernel.delivered_ce`,
-`frac_cwnd` and `snd_cwnd` of senders with `alpha`, or with Prague as `cc`.
+`kernel.delivered_ce` (whether the log shows the first mark); the data in flight in the first of the
+`rounds` with marks, two before and two later; `flows.handshake`; `directions.data_ect1` (which
+sender requests L4S). Over UDP `rounds.limited_by` and `directions.from_start`; of logs
+(`udp_kernel`) `kernel.delivered_ce`, `frac_cwnd` and `snd_cwnd` of senders with `alpha`, or with
+Prague as `cc`.
 
 When it is wrong
 ----------------
@@ -44,11 +45,11 @@ README, update of 2019-11-11
 
 import polars as pl
 
+from l4strace.derive import brief
 from l4strace.derive.senders import logged
 from l4strace.evidence import Evidence, Row, over_udp
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import datagrams, subjects
-from l4strace.schema.keys import in_order, of_round
 
 ACTION = "Use a build that starts alpha at its maximum or halves the window at the first mark."
 NEAR_ZERO = 0.01
@@ -57,13 +58,9 @@ NEAR_ZERO = 0.01
 NO_CUT = 0.1
 """Reduction between alpha/2 of such an alpha (0.5 %) and a halving: by eye."""
 
-LATE_ROUNDS = 2
-"""The window follows its target by one packet per ACK (prague_update_cwnd): a reduction takes the
-round after the feedback."""
-
 NO_REDUCTION_GROWTH = 1.2
-"""Growth of the data in flight over those rounds that is no reduction: by eye; a full reduction
-halves it, additive increase adds one packet per round."""
+"""Growth of the data in flight over two rounds after the first mark that is no reduction: by eye; a
+full reduction halves it, additive increase adds one packet per round."""
 
 DOUBLING = 2.0
 """Growth over the two rounds before the first mark that shows slow start, which makes 4."""
@@ -73,12 +70,6 @@ MIN_WINDOW = 16
 
 KERNEL_WINDOW = 8
 """Smallest window where the kernel recorded it, in packets: half of it is four packets. By eye."""
-
-SPAN = ("start_ns", "end_ns", "first_frame", "last_frame")
-"""Columns of `rounds` that a finding states."""
-
-BY_WINDOW = ("cwnd", "feedback")
-"""Rounds of UDP Prague (`rounds.limited_by`) whose data in flight is its window."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -131,35 +122,19 @@ def _from_logs(evidence: Evidence) -> list[Row]:
 
 def _from_packets(evidence: Evidence) -> pl.DataFrame:
     """Directions of ECT(1) senders whose data in flight grew on past their first marks."""
-    rounds = evidence.rounds.with_row_index("row")
-    needed = rounds.select("row", *subjects.KEY, "round", "inflight_max_packets", "ce_best")
-    flight = pl.col("inflight_max_packets")
-    # The first mark counts: where no marked round has the window, that has not, either.
-    marked = needed.filter((pl.col("ce_best") > 0) & (flight >= MIN_WINDOW))
-    if marked.is_empty():
-        return marked
     begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
-    senders = subjects.scalable(evidence).join(begun, on=["source", "flow"], how="semi")
-    found = _first_marked(needed).filter(
-        (pl.col("later") >= NO_REDUCTION_GROWTH * flight)
-        & (flight >= MIN_WINDOW)
-        & (flight >= DOUBLING * pl.col("earlier"))
+    inflight = pl.col("mark_inflight")
+    return _senders(evidence, begun).filter(
+        inflight >= MIN_WINDOW,
+        inflight >= DOUBLING * pl.col("mark_before"),
+        pl.col("mark_later") >= NO_REDUCTION_GROWTH * inflight,
     )
-    found = found.join(senders, on=subjects.KEY, how="semi", maintain_order="left")
-    return found.hstack(rounds.select(*SPAN)[found["row"]])
 
 
-def _first_marked(rounds: pl.DataFrame) -> pl.DataFrame:
-    """The first round with marks of each direction; in flight some rounds `later` and `earlier`."""
-    flight = pl.col("inflight_max_packets")
-    ordered = rounds if in_order(rounds) else rounds.sort(*subjects.KEY, "round")
-    later = ordered.lazy().with_columns(
-        of_round(+LATE_ROUNDS, flight).alias("later"),
-        of_round(-LATE_ROUNDS, flight).alias("earlier"),
-    )
-    marked = later.filter(pl.col("ce_best") > 0)
-    first = marked.unique(subjects.KEY, keep="first", maintain_order=True)
-    return first.sort(subjects.KEY).collect()
+def _senders(evidence: Evidence, flows: pl.DataFrame) -> pl.DataFrame:
+    """What the rounds of ECT(1) senders in ``flows`` show."""
+    senders = subjects.scalable(evidence).join(flows, on=["source", "flow"], how="semi")
+    return brief.directions(evidence).join(senders, on=subjects.KEY, how="semi").sort(subjects.KEY)
 
 
 def _over_udp(evidence: Evidence) -> pl.DataFrame:
@@ -168,16 +143,16 @@ def _over_udp(evidence: Evidence) -> pl.DataFrame:
     It has no slow start: the window need not grow.
     """
     flows = over_udp(evidence).filter(transport="udp-prague").select("source", "flow")
-    senders = subjects.scalable(evidence).join(flows, on=["source", "flow"], how="semi")
-    if senders.is_empty():
-        return senders
-    begun = evidence.directions.filter("from_start").join(senders, on=subjects.KEY, how="semi")
-    first = _first_marked(evidence.rounds.join(begun, on=subjects.KEY, how="semi"))
-    flight = pl.col("inflight_max_packets")
-    return first.filter(
-        pl.col("limited_by").is_in(BY_WINDOW),
-        flight >= KERNEL_WINDOW,
-        pl.col("later") >= (1 - NO_CUT) * flight,
+    begun = evidence.directions.filter("from_start")
+    inflight = pl.col("mark_inflight")
+    return (
+        _senders(evidence, flows)
+        .join(begun, on=subjects.KEY, how="semi", maintain_order="left")
+        .filter(
+            "mark_windowed",
+            inflight >= KERNEL_WINDOW,
+            pl.col("mark_later") >= (1 - NO_CUT) * inflight,
+        )
     )
 
 
@@ -226,15 +201,15 @@ def _packet_finding(row: Row, severity: Severity) -> Finding:
     return Finding(
         severity,
         Confidence.MEDIUM,
-        f"The first CE caused no reduction: {row['inflight_max_packets']:,} packets were in flight "
-        f"in its round and {row['later']:,} two rounds later, as with an alpha that starts at 0.",
+        f"The first CE caused no reduction: {row['mark_inflight']:,} packets were in flight in "
+        f"its round and {row['mark_later']:,} two rounds later, as with an alpha that starts at 0.",
         ACTION,
         **direction_of(row),
-        span_ns=(row["start_ns"], row["end_ns"]),
-        frames=(row["first_frame"], row["last_frame"]),
+        span_ns=(row["mark_start_ns"], row["mark_end_ns"]),
+        frames=(row["mark_first_frame"], row["mark_last_frame"]),
         measures=(
-            Measure("in flight at the first CE", row["inflight_max_packets"], "packet"),
-            Measure("in flight two rounds later", row["later"], "packet", "about half"),
+            Measure("in flight at the first CE", row["mark_inflight"], "packet"),
+            Measure("in flight two rounds later", row["mark_later"], "packet", "about half"),
         ),
     )
 

@@ -32,8 +32,8 @@ RFC 9331 section 4.3 (limit bursts); RFC 9956 (NQB); tcp_prague.c, prague_burst_
 
 import polars as pl
 
-from l4strace.derive import neighbors, numbers
-from l4strace.evidence import Evidence, Row, kept
+from l4strace.derive import brief
+from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, datagrams, subjects
 from l4strace.schema.words import NQB
@@ -62,12 +62,12 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         why = "no direction with ECT(1) or DSCP 45 and enough data to estimate its rate"
         return datagrams.lacking(datagrams.ect1(evidence), why)
     long = (
-        rated.join(burst_sizes(evidence), on=subjects.KEY)
-        .with_columns((pl.col("burst") * 8e6 / pl.col("rate_bps")).alias("burst_us"))
+        rated.join(brief.directions(evidence), on=subjects.KEY)
+        .with_columns((pl.col("burst_bytes") * 8e6 / pl.col("rate_bps")).alias("burst_us"))
         .filter(
-            (pl.col("rounds") >= MIN_ROUNDS)
+            (pl.col("bursts") >= MIN_ROUNDS)
             & (pl.col("burst_us") > LIMIT_US)
-            & (pl.col("burst") > ALLOWED_PACKETS * pl.col("max_payload"))
+            & (pl.col("burst_bytes") > ALLOWED_PACKETS * pl.col("max_payload"))
         )
     )
     spoiled = clocks.spoiled(evidence)
@@ -75,28 +75,6 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         Skipped(clocks.REASON, row["flow"]) if row["source"] in spoiled else _finding(row)
         for row in long.iter_rows(named=True)
     ]
-
-
-@kept
-def burst_sizes(evidence: Evidence) -> pl.DataFrame:
-    """By KEY the `rounds` with bursts of each direction, and of their bytes median and most."""
-    # By one number: polars writes a key of several columns into a text for each row.
-    of = numbers.directions(evidence).alias("of")
-    found = (
-        evidence.rounds.lazy()
-        .select(of, "burst_bytes", "burst_frame")
-        .filter(pl.col("burst_bytes").is_not_null())
-        .group_by("of")
-        .agg(
-            pl.len().alias("rounds"),
-            pl.col("burst_bytes").median().alias("burst"),
-            pl.col("burst_bytes").max().alias("worst"),
-            pl.col("burst_frame").sort_by("burst_bytes").last().alias("frame"),
-        )
-        .collect()
-    )
-    numbered = neighbors.directions(evidence).select(subjects.KEY).with_row_index("of")
-    return numbered.join(found, on="of").drop("of")
 
 
 def _finding(row: Row) -> Finding:
@@ -111,11 +89,11 @@ def _finding(row: Row) -> Finding:
         "Use fq or internal pacing; check prague_burst_shift and tcp_min_tso_segs.",
         **direction_of(row),
         headline="" if row["ect1"] else OF_NQB,
-        frames=(row["frame"],),
+        frames=(row["burst_frame"],),
         measures=(
-            Measure("median burst", int(row["burst"]), "byte"),
+            Measure("median burst", int(row["burst_bytes"]), "byte"),
             Measure("median burst as time", row["burst_us"], "us", f"at most {LIMIT_US:.0f} us"),
-            Measure("longest burst", row["worst"], "byte"),
+            Measure("longest burst", row["burst_max_bytes"], "byte"),
         ),
     )
 

@@ -17,15 +17,6 @@ DIRECTION = ("flow", "forward")
 """What identifies a flow direction, whichever input shows it."""
 
 
-def in_order(rounds: pl.DataFrame) -> bool:
-    """Rows of each direction stand together, by `round`: so they come, unless they were joined."""
-    begins = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift()) for key in KEY)
-    rises = pl.col("round") > pl.col("round").shift()
-    seen = rounds.lazy().select(*KEY, begins=begins, ordered=begins | rises)
-    first = seen.filter("begins").select(KEY).collect()
-    return bool(seen.select(pl.col("ordered").all()).collect().item()) and first.is_unique().all()
-
-
 def of_round(steps: int, column: pl.Expr) -> pl.Expr:
     """``column`` of the round so many ``steps`` later (negative: earlier) in the same direction.
 

@@ -27,7 +27,8 @@ def test_fires_on_a_log_that_ends_long_before_its_flows(samples: int, lacks: str
     """A log of 3 s beside a capture of 25 s: nothing said that the rest is unknown."""
     kernel = frame("kernel", source=1, ts_ns=[n * ROUND_NS for n in range(samples)])
     sources = log(source=1, complete=True)
-    found = check(evidence(sources=sources, kernel=kernel, rounds=rounds(1_000)))
+    tables = {"directions": frame("directions"), "rounds": rounds(1_000)}
+    found = check(evidence(sources=sources, kernel=kernel, **tables))
     assert [finding.message for finding in found] == [
         f"run.kernel.ndjson lacks the last {lacks} of its flows: an event that is not in this log "
         "may still have happened."

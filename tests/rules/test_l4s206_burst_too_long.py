@@ -46,7 +46,7 @@ def test_silent_for_four_packets_and_for_few_round_trips() -> None:
 
 def test_not_judged_where_time_ran_back() -> None:
     whole = scene(8 * 1448)
-    stepped = whole.directions.with_columns(clock_steps=pl.lit(3, pl.UInt64()))
+    stepped = whole.directions.with_columns(clock_steps=pl.lit(3, pl.UInt32()))
     (skipped,) = check(replace(whole, directions=stepped))
     assert isinstance(skipped, Skipped)
     assert "the clock" in skipped.reason

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 
 mod beside;
+mod brief;
 mod chart;
 mod coexistence;
 mod features;

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from l4strace.derive import brief
 from l4strace.evidence import Evidence, kept
 from l4strace.schema.keys import KEY
 
@@ -26,7 +27,5 @@ def repeated(evidence: Evidence) -> pl.DataFrame:
     found = evidence.directions.filter((again >= MIN_REPEATED) & nearly_all)
     if found.is_empty():
         return found
-    rounds = evidence.rounds.lazy().filter(pl.col("retransmits") > 0)
-    holes = pl.col("sacked_rtt_max_us").is_not_null().mean()
-    repaired = rounds.group_by(KEY).agg(holes=holes).filter(pl.col("holes") >= REPAIRED)
-    return found.join(repaired.collect(), on=KEY, how="anti", maintain_order="left")
+    repaired = brief.directions(evidence).filter(pl.col("with_holes") >= REPAIRED)
+    return found.join(repaired, on=KEY, how="anti", maintain_order="left")

@@ -72,7 +72,9 @@ def test_rates_and_losses_of_two_clocks_or_of_copies_are_not_judged(
     made = evidence(
         sources=frame("sources", interfaces_apart_lo_ns=apart, interfaces_apart_hi_ns=apart),
         flows=FLOWS,
-        directions=DIRECTIONS.with_columns(retransmits=again, packets=1600),
+        directions=DIRECTIONS.with_columns(
+            retransmits=pl.lit(again, pl.UInt64), packets=pl.lit(1600, pl.UInt64)
+        ),
         **tables,
     )
     (found,) = rule.check(made)

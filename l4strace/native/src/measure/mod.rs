@@ -5,6 +5,7 @@
 pub mod alphas;
 mod base_rtt;
 pub mod beside;
+pub mod brief;
 mod capacity;
 mod changes;
 pub mod coexistence;

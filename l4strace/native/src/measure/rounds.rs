@@ -50,6 +50,7 @@ pub struct Rounds<'a> {
     pub sent_packets: Column<'a, u32>,
     pub sent_bytes: Column<'a, u64>,
     pub burst_bytes: Column<'a, u32>,
+    pub burst_frame: Column<'a, u64>,
     pub rtt_prompt_max_us: Column<'a, f64>,
     pub limits: &'a [Limit],
     pub slow_start: &'a [bool],

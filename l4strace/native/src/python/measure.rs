@@ -13,9 +13,10 @@ use super::given::Given;
 use super::phases::Phases;
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
-use super::{coexistence, features, responses, spikes};
+use super::{brief, coexistence, features, responses, spikes};
 use crate::measure::alphas::Shown;
 use crate::measure::beside::{Bytes, Datagrams, Sent};
+use crate::measure::brief::briefs;
 use crate::measure::coexistence::pairs;
 use crate::measure::features::Run;
 use crate::measure::laws::{senders, Response};
@@ -241,6 +242,12 @@ impl Measured {
         t.finish()
     }
 
+    /// What all rounds of each direction show.
+    fn brief(&self) -> PyResult<ArrowTable> {
+        let rounds = self.rounds()?;
+        brief::table(&self.keys, &rounds, &briefs(&rounds, &self.directions))
+    }
+
     /// How the windows of ECT(1) senders follow their marks, by direction.
     fn laws(&self, py: Python<'_>) -> PyResult<ArrowTable> {
         let found: Vec<_> = self.of_senders(py)?.iter().filter_map(|(law, _)| law.as_ref()).collect();
@@ -359,6 +366,7 @@ impl Measured {
             sent_packets: given.known::<UInt32Type>("sent_packets")?,
             sent_bytes: given.known::<UInt64Type>("sent_bytes")?,
             burst_bytes: given.known::<UInt32Type>("burst_bytes")?,
+            burst_frame: given.known::<UInt64Type>("burst_frame")?,
             rtt_prompt_max_us: given.known::<Float64Type>("rtt_prompt_max_us")?,
             limits: &self.limits,
         })
