@@ -406,6 +406,9 @@ class Measured:
     def brief(self) -> ArrowTable:
         """What all rounds of each direction show: see `derive.brief`."""
 
+    def frames_at(self, direction: tuple[int, int, bool], ns: int) -> tuple[int, int] | None:
+        """First and last frame of the first round of ``direction`` that contains time ``ns``."""
+
     def laws(self) -> ArrowTable:
         """How the windows of ECT(1) senders follow their marks (`derive.senders.laws`), by `KEY`.
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from l4strace.derive import one_way
+from l4strace.derive.measured import measured
 from l4strace.derive.vantage import first as first
 from l4strace.derive.vantage import once as once
 from l4strace.derive.vantage import rounds as rounds
@@ -114,13 +115,11 @@ def span(begin_ns: int | None, end_ns: int) -> tuple[int, int] | None:
 
 def at(evidence: Evidence, flow: int | None, forward: bool | None, ns: int | None) -> Row:
     """`source` and `frames` of the round that contains time `ns`, as arguments of a finding."""
-    if ns is None or flow is None or evidence.rounds.is_empty():
+    near = once(evidence, evidence.directions.select(KEY)).filter(flow=flow, forward=forward)
+    if ns is None or near.is_empty():
         return {}
-    during = (pl.col("start_ns") <= ns) & (pl.col("end_ns") >= ns)
-    found = _first(rounds(evidence).filter(during, flow=flow, forward=forward))
-    if found is None or found["first_frame"] is None:
-        return {}
-    return {"source": found["source"], "frames": (found["first_frame"], found["last_frame"])}
+    frames = measured(evidence).frames_at(near.row(0), ns)
+    return {"source": near["source"][0], "frames": frames} if frames else {}
 
 
 def titled(evidence: Evidence, flow: int) -> str:

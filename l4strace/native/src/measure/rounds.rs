@@ -75,6 +75,13 @@ impl Rounds<'_> {
         direction.rows.clone().filter(|row| self.single(*row)).collect()
     }
 
+    /// First and last frame of the first round of a direction that contains a moment.
+    pub fn frames_at(&self, direction: &Direction, ns: i64) -> Option<(u64, u64)> {
+        let contains = |row: &usize| self.start_ns.or_zero(*row) <= ns && ns <= self.end_ns.or_zero(*row);
+        let row = direction.rows.clone().find(contains)?;
+        self.first_frame.get(row).zip(self.last_frame.get(row))
+    }
+
     /// Window of the sender: most packets in flight, but not where the receiver's window ended them (run s4417-000).
     pub fn window(&self, row: usize) -> Option<f64> {
         let received = self.limits.get(row) == Some(&Limit::Rwnd);
@@ -213,7 +220,8 @@ pub fn placed(keys: &[Key], rows: impl Iterator<Item = (Key, u32)>) -> Option<Ve
 
 #[cfg(test)]
 mod tests {
-    use super::{placed, Key};
+    use super::super::Column;
+    use super::{placed, Direction, Key, Rounds};
 
     fn rows(flows: &[(u32, u32)]) -> Option<Vec<std::ops::Range<usize>>> {
         let keys: Vec<Key> = vec![(0, 7, true), (0, 8, true), (0, 9, false)];
@@ -227,5 +235,19 @@ mod tests {
         assert_eq!(rows(&[(8, 0), (8, 1), (7, 0), (9, 0)]), Some(vec![2..3, 0..2, 0..0]));
         assert_eq!(rows(&[(8, 1), (8, 0)]), None, "round 0 is later");
         assert_eq!(rows(&[]), Some(vec![0..0; 3]));
+    }
+
+    #[test]
+    fn a_moment_on_an_edge_is_of_the_earlier_round() {
+        let rounds = Rounds {
+            start_ns: Column::new(&[0, 0, 10, 30], None),
+            end_ns: Column::new(&[99, 10, 20, 40], None),
+            first_frame: Column::new(&[1, 2, 5, 8], None),
+            last_frame: Column::new(&[1, 4, 7, 9], None),
+            ..Rounds::default()
+        };
+        let direction = Direction { rows: 1..4, ..Direction::default() };
+        let at = |ns| rounds.frames_at(&direction, ns);
+        assert_eq!([at(10), at(11), at(25), at(30)], [Some((2, 4)), Some((5, 7)), None, Some((8, 9))]);
     }
 }

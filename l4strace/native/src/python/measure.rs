@@ -286,6 +286,13 @@ impl Measured {
         responses::cuts(&self.keys, &rounds, &found)
     }
 
+    /// First and last frame of the first round of a direction that contains a moment.
+    fn frames_at(&self, direction: Key, ns: i64) -> PyResult<Option<(u64, u64)>> {
+        let rounds = self.rounds()?;
+        let of = self.keys.iter().position(|key| *key == direction);
+        Ok(of.and_then(|of| rounds.frames_at(&self.directions[of], ns)))
+    }
+
     /// Steps of the detector, by flow, direction and time.
     fn detector(&self, py: Python<'_>) -> PyResult<ArrowTable> {
         let rounds = self.rounds()?;
