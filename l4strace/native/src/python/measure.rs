@@ -20,7 +20,6 @@ use crate::measure::brief::briefs;
 use crate::measure::coexistence::pairs;
 use crate::measure::features::Run;
 use crate::measure::laws::{senders, Response};
-use crate::measure::noise::spreads;
 use crate::measure::phases::{phases, HIDES, NOTED_US};
 use crate::measure::policer::policed;
 use crate::measure::rates::rates;
@@ -197,25 +196,7 @@ impl Measured {
 
     /// How the delays of directions near the sender spread after their start, by number (`of`).
     fn noise(&self, py: Python<'_>) -> PyResult<ArrowTable> {
-        let rounds = self.rounds()?;
-        let found = native(py, || Ok::<_, PyErr>(spreads(&rounds, &self.directions)))?;
-        let mut t = Columns::default();
-        t.u32("of", found.iter().map(|s| s.of));
-        t.u32("rounds", found.iter().map(|s| s.rounds));
-        t.f64("rtt_quiet", found.iter().map(|s| s.rtt_quiet));
-        t.f64("owd_quiet", found.iter().map(|s| s.owd_quiet));
-        t.u32("rtt_full", found.iter().map(|s| s.rtt_full));
-        t.u32("owd_full", found.iter().map(|s| s.owd_full));
-        t.f64("jumps", found.iter().map(|s| s.jumps));
-        t.u32("answered", found.iter().map(|s| s.answered));
-        t.f64("stretch", found.iter().map(|s| s.stretch));
-        t.f64("period_us", found.iter().map(|s| s.period_us));
-        t.f64("answers_us", found.iter().map(|s| s.answers_us));
-        t.f64("usual_us", found.iter().map(|s| s.usual_us));
-        t.f64("rtt_jitter_us", found.iter().map(|s| s.rtt_jitter_us));
-        t.f64("rtt_min_us", found.iter().map(|s| s.rtt_min_us));
-        t.f64("train_bps", found.iter().map(|s| s.train_bps));
-        t.finish()
+        spikes::noise(py, &self.rounds()?, &self.directions)
     }
 
     /// Rate of each path (`at`) after the start of these.

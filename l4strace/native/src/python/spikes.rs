@@ -8,6 +8,7 @@ use super::seam::native;
 use super::tables::{ArrowTable, Columns};
 use crate::measure::delays::{self, Way};
 use crate::measure::floors::{self, Late};
+use crate::measure::noise::spreads;
 use crate::measure::rounds::{Direction, Rounds};
 use crate::measure::spikes::{self, Spike};
 
@@ -78,6 +79,27 @@ pub fn spikes(
     t.u64("flight_packets", found.iter().map(|s| s.flight_packets));
     t.u64("first_frame", found.iter().map(|s| s.first_frame));
     t.u64("last_frame", found.iter().map(|s| s.last_frame));
+    t.finish()
+}
+
+pub fn noise(py: Python<'_>, rounds: &Rounds<'_>, directions: &[Direction]) -> PyResult<ArrowTable> {
+    let found = native(py, || Ok::<_, PyErr>(spreads(rounds, directions)))?;
+    let mut t = Columns::default();
+    t.u32("of", found.iter().map(|s| s.of));
+    t.u32("rounds", found.iter().map(|s| s.rounds));
+    t.f64("rtt_quiet", found.iter().map(|s| s.rtt_quiet));
+    t.f64("owd_quiet", found.iter().map(|s| s.owd_quiet));
+    t.u32("rtt_full", found.iter().map(|s| s.rtt_full));
+    t.u32("owd_full", found.iter().map(|s| s.owd_full));
+    t.f64("jumps", found.iter().map(|s| s.jumps));
+    t.u32("answered", found.iter().map(|s| s.answered));
+    t.f64("stretch", found.iter().map(|s| s.stretch));
+    t.f64("period_us", found.iter().map(|s| s.period_us));
+    t.f64("answers_us", found.iter().map(|s| s.answers_us));
+    t.f64("usual_us", found.iter().map(|s| s.usual_us));
+    t.f64("rtt_jitter_us", found.iter().map(|s| s.rtt_jitter_us));
+    t.f64("rtt_min_us", found.iter().map(|s| s.rtt_min_us));
+    t.f64("train_bps", found.iter().map(|s| s.train_bps));
     t.finish()
 }
 
