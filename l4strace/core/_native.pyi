@@ -324,6 +324,8 @@ HELD_BACK: float
 HIDES: float
 FULL_SHARE: float
 """Part of the capacity at which `phases.ramp_ns` ends."""
+EMPTY_US: float
+"""Queue delay below which `Measured.queue_waits` takes the queue for empty."""
 L4S_MARK_PACKETS: float
 """Border of marking delays between L4S and classic AQMs: the larger of this time and so many times
 of a packet."""
@@ -408,6 +410,9 @@ class Measured:
 
     def frames_at(self, direction: tuple[int, int, bool], ns: int) -> tuple[int, int] | None:
         """First and last frame of the first round of ``direction`` that contains time ``ns``."""
+
+    def queue_waits(self, asked: Sequence[tuple[int, int, bool]]) -> ArrowTable:
+        """How long packets of ``asked`` near directions waited (`derive.queue_delay`), by `KEY`."""
 
     def laws(self) -> ArrowTable:
         """How the windows of ECT(1) senders follow their marks (`derive.senders.laws`), by `KEY`.

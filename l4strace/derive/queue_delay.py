@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import neighbors, numbers
+from l4strace.core import _native
+from l4strace.derive import neighbors, numbers, vantage
 from l4strace.derive.measured import measured
-from l4strace.evidence import Capture, kept
-from l4strace.schema.keys import KEY
+from l4strace.evidence import Capture, Evidence, kept
+from l4strace.schema.keys import DIRECTION, KEY
 from l4strace.schema.vantage import receiver
 
 FLAT_SHARE = 0.04
@@ -32,6 +33,9 @@ less than this many times what one of them mostly does, has a longer path: they 
 or its own began empty. Measured on 472 runs of the lab (seeds 1001 to 1201): 16 directions, all
 with a longer path. In one queue 1.1 times at most, but 1.7 times in 30 rounds of one flow."""
 
+EMPTY_US = _native.EMPTY_US
+"""Queue delay below which no AQM marks: `measure/queue_waits.rs`."""
+
 OVERTAKEN = 3
 """Overtaken packets of a direction from which its path counts as reordering: by eye."""
 
@@ -42,6 +46,20 @@ def rounds(capture: Capture) -> pl.DataFrame:
     base = numbers.looked_up(capture, bases(capture), "base_us")
     above = (pl.col("rtt_mean_us") - base).clip(lower_bound=0)
     return capture.rounds.with_columns(above.alias("queue_delay_us"))
+
+
+def waits(evidence: Evidence, asked: pl.DataFrame) -> pl.DataFrame:
+    """How long packets of the ``asked`` directions waited, as seen nearest to their senders.
+
+    No row where that is at the receiver.
+
+    Columns: KEY, median queue delay by time (`timed_us`) and by packets (`packets_us`), `low_us`
+    that a tenth of the rounds stay below, median packets `in_flight`, `empty_packets` that waited
+    less than `EMPTY_US`, and those of them that were marked (`empty_marked`).
+    """
+    near = vantage.of_rounds(evidence, neighbors.directions(evidence))
+    keys = near.join(asked, on=DIRECTION, how="semi").select(KEY).rows()
+    return pl.DataFrame(measured(evidence).queue_waits(keys))
 
 
 @kept

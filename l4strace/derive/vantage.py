@@ -82,8 +82,13 @@ def scalable_over_tcp(capture: Capture) -> pl.DataFrame:
 @kept
 def rounds(capture: Capture) -> pl.DataFrame:
     """Rounds as the capture nearest to each direction's sender saw them."""
+    return of_rounds(capture, capture.rounds)
+
+
+def of_rounds(capture: Capture, table: pl.DataFrame) -> pl.DataFrame:
+    """Rows of ``table``, which follow from rounds, as that capture saw them."""
     # The largest table: with one capture it need not be copied, whatever logs there are.
-    return capture.rounds if _alone(capture) else once(capture, capture.rounds)
+    return table if _alone(capture) else once(capture, table)
 
 
 def _alone(capture: Capture) -> bool:

@@ -17,10 +17,10 @@ Evidence
 --------
 The larger of `directions.ce_segments` (what this capture saw) and `ce_fed_back_best` (what the
 receiver reported), of `data_segments`; under classic ECN `ece_acks` of the packets that come back,
-with `cwr_packets`, and `rounds.ece_acks` beside `rtt_samples`. Also `rounds.queue_delay_us` where
-`flows.vantage` is not the receiver's, whether it is the sender's; `flows.mode`;
-`rounds.inflight_max_packets`; `rounds.ce_best` of `acked_packets` where no queue stood, and
-`bottlenecks.serialisation_us`: on a slow link one packet takes longer than an L4S AQM's step.
+with `cwr_packets`, and `rounds.ece_acks` beside `rtt_samples`. Also the queue delay and the packets
+in flight of `rounds`, where `flows.vantage` is not the receiver's, and their marks where no queue
+stood; whether the capture is the sender's; `flows.mode`, and `bottlenecks.serialisation_us`: on a
+slow link one packet takes longer than an L4S AQM's step.
 
 When it is wrong
 ----------------
@@ -42,17 +42,13 @@ RFC 3168 section 5; Apple developer forum thread 145130
 import polars as pl
 
 from l4strace.bottleneck.signs.losses import QUEUE_US
-from l4strace.derive import marked, timed
+from l4strace.derive import marked, queue_delay
 from l4strace.derive.marked import EVERY_PACKET, MIN_PACKETS
+from l4strace.derive.queue_delay import EMPTY_US
 from l4strace.derive.vantage import at_sender
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
-from l4strace.schema.vantage import receiver
-
-EMPTY_US = 500.0
-"""Queue delay below which no AQM marks: half of DualPI2's step, as of CoDel's ce_threshold for L4S
-(RFC 9332 appendix A: 1 ms)."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
@@ -74,24 +70,11 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ranked = all_ce.sort("share", descending=True)
     all_ce = ranked.unique(subjects.DIRECTION, keep="first", maintain_order=True)
     packets = subjects.bottlenecks(evidence).select(*subjects.DIRECTION, "serialisation_us")
-    all_ce = all_ce.join(_queues(evidence), on=subjects.DIRECTION, how="left")
+    waits = queue_delay.waits(evidence, all_ce).drop("source")
+    all_ce = all_ce.join(waits, on=subjects.DIRECTION, how="left")
     all_ce = all_ce.join(packets, on=subjects.DIRECTION, how="left")
     all_ce = all_ce.join(_left_as_ce(evidence), on=subjects.DIRECTION, how="left")
     return [_finding(row) for row in all_ce.iter_rows(named=True)]
-
-
-def _queues(evidence: Evidence) -> pl.DataFrame:
-    """Median queue delay per direction, unless the capture is the receiver's and sees no queue."""
-    ends = evidence.flows.select("source", "flow", "vantage")
-    rounds = subjects.rounds(evidence).join(ends, on=["source", "flow"], how="left")
-    seen = rounds.filter((pl.col("vantage") != receiver()).fill_null(True))
-    empty = (pl.col("queue_delay_us") < EMPTY_US).fill_null(False)
-    return seen.group_by(subjects.DIRECTION).agg(
-        timed.median("queue_delay_us").alias("queue_us"),
-        pl.col("inflight_max_packets").median().alias("flight"),
-        pl.col("acked_packets").filter(empty).sum().alias("empty_packets"),
-        pl.col("ce_best").filter(empty).sum().alias("empty_marked"),
-    )
 
 
 def _left_as_ce(evidence: Evidence) -> pl.DataFrame:
@@ -108,7 +91,7 @@ def _left_as_ce(evidence: Evidence) -> pl.DataFrame:
 def _finding(row: Row) -> Finding:
     if row["left"]:
         return _at_the_sender(row)
-    queue_us = row["queue_us"]
+    queue_us = row["timed_us"]
     standing = queue_us is not None and queue_us >= QUEUE_US and not _at_no_queue(row)
     slow = standing and (row["serialisation_us"] or 0.0) >= QUEUE_US
     return _marked(
@@ -121,7 +104,7 @@ def _finding(row: Row) -> Finding:
 
 
 def _why(row: Row, standing: bool, slow: bool) -> str:
-    queue_us = row["queue_us"]
+    queue_us = row["timed_us"]
     if queue_us is None:
         return "a hop marks every packet, or a queue stands that this capture cannot show"
     if slow:
@@ -159,7 +142,9 @@ def _at_the_sender(row: Row) -> Finding:
 
 def _share(row: Row) -> str:
     if row["echoed"]:
-        flight = "" if row["flight"] is None else f" and has {row['flight']:.0f} packets in flight"
+        flight = (
+            "" if row["in_flight"] is None else f" and has {row['in_flight']:.0f} packets in flight"
+        )
         return (
             f"{row['marked']:,} of {row['segments']:,} packets from the receiver carry ECE "
             f"although the sender answers with CWR{flight}"

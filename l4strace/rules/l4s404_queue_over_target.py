@@ -15,8 +15,8 @@ a high target, or a second queue in front of it.
 Evidence
 --------
 `bottlenecks.kind`, `queue_delay_us`, `serialisation_us` and `noise_us` (jitter);
-`paths.owd_median_us` where two captures show the one-way delay, else `rounds.queue_delay_us`, each
-round with its `acked_packets`; `directions.data_ect1` (which queue of a dual-queue AQM applies).
+`paths.owd_median_us` where two captures show the one-way delay, else the queue delay of `rounds`,
+each with its packets; `directions.data_ect1` (which queue of a dual-queue AQM applies).
 
 When it is wrong
 ----------------
@@ -34,7 +34,7 @@ sch_dualpi2.c (step 1 ms, target 15 ms); RFC 8033 (PIE: 15 ms); RFC 8289 (CoDel:
 
 import polars as pl
 
-from l4strace.derive import neighbors, one_way
+from l4strace.derive import neighbors, one_way, queue_delay
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, subjects
@@ -52,10 +52,6 @@ TARGET_US = {
 
 UNMARKED_US = 100_000.0
 """A FIFO has no target: by eye, below the 150 ms from mouth to ear of ITU-T G.114."""
-
-LOW_QUANTILE = 0.1
-"""Quantile of the rounds' queue delays in place of the smallest, which one odd round decides: a
-queue whose tenth is above the threshold does not drain. By eye."""
 
 TIMES_TARGET, PACKETS = 2.0, 2.0
 """Twice the target, plus the time of two packets on a slow link: by eye; an AQM keeps its target on
@@ -113,20 +109,11 @@ def _target(kind: str, ect1: bool) -> float:
 
 
 def _medians(evidence: Evidence, late: pl.DataFrame) -> pl.DataFrame:
-    """`owd_median_us`, and of all rounds the median packet's delay `packets_us`, and `low_us`.
-
-    A round of a deep queue holds many packets for long: its packets count, and not the rounds.
-    """
-    queue, packets = pl.col("queue_delay_us"), pl.col("acked_packets")
-    rounds = subjects.rounds(evidence).select(*subjects.KEY, queue, packets)
-    own = rounds.join(late, on=subjects.KEY, how="semi").drop_nulls().sort("queue_delay_us")
-    half = packets.cum_sum() >= packets.sum() / 2
-    of_rounds = own.group_by(subjects.KEY).agg(
-        queue.filter(half).first().alias("packets_us"), queue.quantile(LOW_QUANTILE).alias("low_us")
-    )
+    """`owd_median_us`; of all rounds the median packet's delay `packets_us`, and `low_us`."""
     ways = one_way.end_to_end(evidence).rename({"near": "source"})
     ways = ways.select(*subjects.KEY, "owd_median_us").unique(subjects.KEY, keep="first")
-    return of_rounds.join(ways, on=subjects.KEY, how="full", coalesce=True)
+    waits = queue_delay.waits(evidence, late).select(*subjects.KEY, "packets_us", "low_us")
+    return waits.join(ways, on=subjects.KEY, how="full", coalesce=True)
 
 
 def _median(row: Row) -> tuple[str, float]:
@@ -138,6 +125,7 @@ def _median(row: Row) -> tuple[str, float]:
 
 def _finding(row: Row, *others: Row) -> Finding:
     (name, median), low, allowed = _median(row), row["low_us"], row["allowed"]
+    # A tenth of the rounds above the threshold: one odd round does not decide.
     stands = low is not None and low > allowed
     return Finding(
         Severity.WARNING,

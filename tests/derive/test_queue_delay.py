@@ -6,10 +6,11 @@ import polars as pl
 import pytest
 
 from l4strace import pipeline
+from l4strace.derive import queue_delay
 from l4strace.evidence import Evidence
 from l4strace.page.case import Case
 from l4strace.page.figures import queue
-from tests.support.frames import capture, frame, rounds, stack
+from tests.support.frames import capture, evidence, frame, rounds, stack
 
 
 def late() -> Evidence:
@@ -130,3 +131,13 @@ def test_a_packet_that_overtook_others_sets_no_base(at: int) -> None:
             rounds=rounds(20, rtt_min_us=rtts, rtt_mean_us=21_000.0),
         )
         assert pipeline.derive(made).rounds["queue_delay_us"].to_list() == [delay] * 20
+
+
+def test_waits_are_those_of_the_capture_nearest_to_the_sender() -> None:
+    seen = evidence(
+        flows=frame("flows", source=[0, 1], vantage=["middle", "client"]),
+        directions=frame("directions", source=[0, 1]),
+        rounds=stack(*(rounds(9, source=of, queue_delay_us=5.0 + of) for of in (0, 1))),
+    )
+    waits = queue_delay.waits(seen, seen.directions)
+    assert waits.select("source", "timed_us").rows() == [(1, 6.0)]

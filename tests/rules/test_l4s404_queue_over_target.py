@@ -3,7 +3,7 @@
 import pytest
 
 from l4strace.rules.l4s404_queue_over_target import check
-from tests.support.frames import frame, stack
+from tests.support.frames import frame, rounds, stack
 from tests.support.scenes import bottleneck, two_flows
 
 
@@ -58,9 +58,9 @@ def test_silent_for_classic_flows_marked_early() -> None:
 
 def long_queue(delays: list[float], packets: list[int], **tables: object):
     """A FIFO with a median of 200 ms in steady rounds, and rounds of its own."""
-    rounds = frame("rounds", queue_delay_us=delays, acked_packets=packets)
+    own = rounds(len(delays), queue_delay_us=delays, acked_packets=packets)
     place = bottleneck("fifo", queue_delay_us=200_000.0)
-    return check(two_flows(bottlenecks=place, rounds=rounds, **tables))
+    return check(two_flows(bottlenecks=place, rounds=own, **tables))
 
 
 def test_the_median_is_that_of_the_packets() -> None:

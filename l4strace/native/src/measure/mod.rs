@@ -28,6 +28,7 @@ pub mod numbers;
 mod own;
 pub mod phases;
 pub mod policer;
+pub mod queue_waits;
 pub mod rates;
 pub mod rating;
 pub mod responding;

@@ -56,6 +56,18 @@ pub fn weighted_median(mut values: Vec<Weighted>) -> Option<f64> {
     left.first().map(|(value, _)| *value)
 }
 
+/// The smallest value up to which half of the weights come: sums are compared, and no parts of them.
+pub fn middle(mut values: Vec<Weighted>) -> Option<f64> {
+    values.sort_unstable_by(|(a, _), (b, _)| a.total_cmp(b));
+    let half = values.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
+    let mut so_far = 0.0;
+    let mut reached = values.into_iter().skip_while(|(_, weight)| {
+        so_far += weight;
+        so_far < half
+    });
+    reached.next().map(|(value, _)| value)
+}
+
 /// The value at a place in order, and those beyond it. What 0 over 0 gives is the largest, whatever its sign.
 fn select(values: &mut [f64], at: usize) -> (f64, &[f64]) {
     // Where all are numbers, one comparison of two is enough: that takes a third of the time.

@@ -52,6 +52,8 @@ pub struct Rounds<'a> {
     pub burst_bytes: Column<'a, u32>,
     pub burst_frame: Column<'a, u64>,
     pub rtt_prompt_max_us: Column<'a, f64>,
+    /// Known once that of all directions of a path is.
+    pub queue_delay_us: Column<'a, f64>,
     pub limits: &'a [Limit],
     pub slow_start: &'a [bool],
 }
@@ -185,6 +187,11 @@ pub fn numbered<I: Iterator<Item = Key>>(
             of
         }
     })
+}
+
+/// The numbers of those of `keys` that are asked for.
+pub fn asked(keys: &[Key], of: Vec<Key>) -> Vec<usize> {
+    numbered(keys, of.into_iter()).flatten().map(|of| of as usize).collect()
 }
 
 /// Of each of `keys`, the rows that have it. None where those of one do not stand together, or do not

@@ -1,6 +1,8 @@
 //! Small cases; `tests/derive` compares whole tables.
 
-use super::numbers::{correlation, median, quantile, rank_correlation, weighted_median, weighted_quantiles};
+use super::numbers::{
+    correlation, median, middle, quantile, rank_correlation, weighted_median, weighted_quantiles,
+};
 use super::{Bits, Column};
 
 #[test]
@@ -32,6 +34,14 @@ fn weights_count() {
     assert_eq!(weighted_median(values), Some(10.0));
     assert_eq!(weighted_median(vec![(1.0, 3.0), (9.0, 4.0), (5.0, 0.0)]), Some(9.0));
     assert_eq!(weighted_median(vec![(1.0, 0.0)]), None);
+}
+
+/// 49 of 98 are half of them, however a part of them is rounded.
+#[test]
+fn half_of_the_weights_is_enough() {
+    assert_eq!(middle(vec![(20.0, 49.0), (10.0, 49.0)]), Some(10.0));
+    assert_eq!(middle(vec![(20.0, 0.0), (10.0, 0.0)]), Some(10.0));
+    assert_eq!(middle(vec![]), None);
 }
 
 #[test]

@@ -22,6 +22,7 @@ use crate::measure::features::Run;
 use crate::measure::laws::{senders, Response};
 use crate::measure::phases::{phases, HIDES, NOTED_US};
 use crate::measure::policer::policed;
+use crate::measure::queue_waits::EMPTY_US;
 use crate::measure::rates::rates;
 use crate::measure::rating::{L4S_MARK_US, PACKETS};
 use crate::measure::responding::pressed;
@@ -55,6 +56,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("CLOCK_STEP_NS", CLOCK_STEP_NS)?;
     m.add("HIDES", HIDES)?;
     m.add("FULL_SHARE", usage::FULL)?;
+    m.add("EMPTY_US", EMPTY_US)?;
     m.add("L4S_MARK_PACKETS", PACKETS)
 }
 
@@ -229,6 +231,11 @@ impl Measured {
         brief::table(&self.keys, &rounds, &briefs(&rounds, &self.directions))
     }
 
+    /// How long the packets of these directions waited.
+    fn queue_waits(&self, asked: Vec<Key>) -> PyResult<ArrowTable> {
+        spikes::queue_waits(&self.rounds()?, &self.keys, &self.directions, asked)
+    }
+
     /// How the windows of ECT(1) senders follow their marks, by direction.
     fn laws(&self, py: Python<'_>) -> PyResult<ArrowTable> {
         let found: Vec<_> = self.of_senders(py)?.iter().filter_map(|(law, _)| law.as_ref()).collect();
@@ -356,6 +363,7 @@ impl Measured {
             burst_bytes: given.known::<UInt32Type>("burst_bytes")?,
             burst_frame: given.known::<UInt64Type>("burst_frame")?,
             rtt_prompt_max_us: given.known::<Float64Type>("rtt_prompt_max_us")?,
+            queue_delay_us: given.known::<Float64Type>("queue_delay_us")?,
             limits: &self.limits,
         })
     }

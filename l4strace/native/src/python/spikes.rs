@@ -4,12 +4,14 @@ use arrow_array::types::{Float64Type, Int64Type};
 use pyo3::prelude::*;
 
 use super::given::Given;
+use super::responses::named;
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
 use crate::measure::delays::{self, Way};
 use crate::measure::floors::{self, Late};
 use crate::measure::noise::spreads;
-use crate::measure::rounds::{Direction, Rounds};
+use crate::measure::queue_waits::waits;
+use crate::measure::rounds::{asked, Direction, Key, Rounds};
 use crate::measure::spikes::{self, Spike};
 
 pub fn floors(rounds: &Rounds<'_>, directions: &[Direction], known: &Given) -> PyResult<ArrowTable> {
@@ -100,6 +102,24 @@ pub fn noise(py: Python<'_>, rounds: &Rounds<'_>, directions: &[Direction]) -> P
     t.f64("rtt_jitter_us", found.iter().map(|s| s.rtt_jitter_us));
     t.f64("rtt_min_us", found.iter().map(|s| s.rtt_min_us));
     t.f64("train_bps", found.iter().map(|s| s.train_bps));
+    t.finish()
+}
+
+pub fn queue_waits(
+    rounds: &Rounds<'_>,
+    keys: &[Key],
+    directions: &[Direction],
+    of: Vec<Key>,
+) -> PyResult<ArrowTable> {
+    let found = waits(rounds, directions, &asked(keys, of));
+    let mut t = Columns::default();
+    named(&mut t, keys, found.iter().map(|w| w.of));
+    t.f64("timed_us", found.iter().map(|w| w.timed_us));
+    t.f64("packets_us", found.iter().map(|w| w.packets_us));
+    t.f64("low_us", found.iter().map(|w| w.low_us));
+    t.f64("in_flight", found.iter().map(|w| w.in_flight));
+    t.u64("empty_packets", found.iter().map(|w| w.empty_packets));
+    t.u64("empty_marked", found.iter().map(|w| w.empty_marked));
     t.finish()
 }
 
