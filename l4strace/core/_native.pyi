@@ -324,6 +324,8 @@ HELD_BACK: float
 HIDES: float
 FULL_SHARE: float
 """Part of the capacity at which `phases.ramp_ns` ends."""
+SLICE_NS: int
+"""Time over which `Measured.during` takes a rate."""
 EMPTY_US: float
 """Queue delay below which `Measured.queue_waits` takes the queue for empty."""
 L4S_MARK_PACKETS: float
@@ -413,6 +415,11 @@ class Measured:
 
     def queue_waits(self, asked: Sequence[tuple[int, int, bool]]) -> ArrowTable:
         """How long packets of ``asked`` near directions waited (`derive.queue_delay`), by `KEY`."""
+
+    def during(
+        self, asked: Sequence[tuple[int, int, bool]], begin_ns: int, end_ns: int
+    ) -> ArrowTable:
+        """What ``asked`` directions did between two moments (`derive.phases`), by `KEY`."""
 
     def laws(self) -> ArrowTable:
         """How the windows of ECT(1) senders follow their marks (`derive.senders.laws`), by `KEY`.

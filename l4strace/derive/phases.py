@@ -8,7 +8,7 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import neighbors, noise, numbers
+from l4strace.derive import neighbors, noise, numbers, vantage
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema import TABLES
@@ -16,6 +16,9 @@ from l4strace.schema.keys import KEY, PATH
 
 CHANGED = 1.25
 """Ratio of two capacities that is a change: `ALIKE` in `measure/phases.rs`."""
+
+SLICE_NS = _native.SLICE_NS
+"""Time over which `during` takes a rate: `measure/during.rs`."""
 
 FULL_SHARE = _native.FULL_SHARE
 """Part of the capacity at which a ramp ends: `measure/usage.rs`."""
@@ -95,3 +98,16 @@ def assigned(capture: Capture, rows: pl.DataFrame) -> pl.DataFrame:
     known = rows.join(numbers.named(capture), on=PATH, how="left", maintain_order="left")
     made = found(capture).of(known.select("at", "start_ns").rechunk())
     return rows.hstack(pl.DataFrame(made))
+
+
+def during(capture: Capture, asked: pl.DataFrame, begin_ns: int, end_ns: int) -> pl.DataFrame:
+    """What the ``asked`` directions did between two moments, as seen nearest to their senders.
+
+    No row where there are no rounds.
+
+    Columns: KEY, `carried_bytes`, begin of the first round after slow start (`grown_ns`) with its
+    packets in flight (`grown_packets`), and `spread` of the rate: from the 10th to the 90th
+    percentile, by its median.
+    """
+    keys = vantage.of_rounds(capture, asked).select(KEY).rows()
+    return pl.DataFrame(measured(capture).during(keys, begin_ns, end_ns))

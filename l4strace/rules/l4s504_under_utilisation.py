@@ -17,8 +17,8 @@ Evidence
 --------
 `phases.capacity_bps`, `capacity_shown`, `ramp_ns`, `rate_bps`, `low_ns`, `low_share`, `start_ns`,
 `end_ns`, `marks` and `losses`; `noise.jitter_us` and `release_us`, which make packets arrive faster
-than the path carries them; `rounds.acked_bytes`, which show a steady rate; `directions.clock_steps`
-and `clock_ahead_ns`; not behind a policer (`bottlenecks.kind`).
+than the path carries them; the bytes of `rounds`, which show a steady rate;
+`directions.clock_steps` and `clock_ahead_ns`; not behind a policer (`bottlenecks.kind`).
 
 When it is wrong
 ----------------
@@ -37,9 +37,8 @@ References
 heistp/l4s-tests: on a bursty link Prague gets 14.3 of 20 Mbit/s at a 1 ms step
 """
 
-import polars as pl
-
 from l4strace.derive.neighbors import FRAME_BYTES
+from l4strace.derive.phases import SLICE_NS, during
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, datagrams, paths, subjects
@@ -67,9 +66,6 @@ STEADY, STEADY_UNMARKED = 0.1, 0.5
 but congestion control sets it: with and without marks or losses to respond to. Of 118 simulated
 paths with unused capacity, paced flows and those with a set rate have at most 0.41, bulk flows
 without a mark and without jitter at least 0.75."""
-
-SLICE_NS = 500_000_000
-"""Time over which a rate is taken: several round trips of most paths."""
 
 MIN_RATE_BPS = 40 * FRAME_BYTES * 8e9 / SLICE_NS
 """Rate (0.97 Mbit/s) below which the 40 packets that a slot holds at least (SLOT_PACKETS in
@@ -140,22 +136,10 @@ def _noisy(evidence: Evidence, phase: Row) -> bool:
 
 def _steady(evidence: Evidence, phase: Row) -> bool:
     """The rate of the largest flow neither grows nor falls: congestion control does both."""
-    rounds = subjects.rounds(evidence).filter(
-        pl.col("start_ns") >= phase["start_ns"],
-        pl.col("end_ns") <= phase["end_ns"],
-        flow=phase["flow"],
-        forward=phase["forward"],
-    )
-    part = (pl.col("start_ns") - phase["start_ns"]) // SLICE_NS
-    slices = rounds.group_by(part.alias("part")).agg(
-        rate=pl.col("acked_bytes").sum() / (pl.col("end_ns") - pl.col("start_ns")).sum()
-    )
-    rates = slices.sort("part")["rate"].slice(1)  # the first one is the start of the flow
-    low, usual, high = (rates.quantile(q) for q in (0.1, 0.5, 0.9))
-    if low is None or high is None or not usual:
-        return False
-    signaled = phase["marks"] or phase["losses"]
-    return bool(high - low <= (STEADY if signaled else STEADY_UNMARKED) * usual)
+    largest = paths.largest(evidence).filter(source=phase["source"], path=phase["path"])
+    found = during(evidence, largest, phase["start_ns"], phase["end_ns"])
+    most = STEADY if phase["marks"] or phase["losses"] else STEADY_UNMARKED
+    return bool((found["spread"] <= most).any())
 
 
 def _grew(phase: Row) -> bool:

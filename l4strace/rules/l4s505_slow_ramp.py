@@ -15,7 +15,7 @@ are over before it has its rate.
 Evidence
 --------
 `phases.ramp_ns`, `changed`, `capacity_bps`, `capacity_shown`, `base_rtt_us` and `start_ns`;
-`rounds.slow_start`, `inflight_max_packets` and `acked_bytes`, unless `flows.vantage` is the middle.
+the end of slow start in `rounds` and what is in flight then, unless `flows.vantage` is the middle.
 
 When it is wrong
 ----------------
@@ -36,7 +36,7 @@ from itertools import pairwise
 import polars as pl
 
 from l4strace.derive import neighbors
-from l4strace.derive.phases import FULL_SHARE
+from l4strace.derive.phases import FULL_SHARE, during
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, paths, subjects
@@ -89,26 +89,17 @@ def _exit(evidence: Evidence, phase: Phase) -> str:
     """Packets in flight when slow start ended, of the flow that filled the path."""
     end = phase["start_ns"] + phase["ramp_ns"]
     known = neighbors.directions(evidence).filter(*(pl.col(key) == phase[key] for key in PATH))
-    ramp = (
-        subjects.rounds(evidence)
-        .filter(pl.col("start_ns").is_between(phase["start_ns"], end))
-        .join(known.filter(pl.col("vantage") != "middle"), on=subjects.KEY, how="semi")
-    )
-    own = ramp.filter(_carried_most())
-    ended = own.filter(~pl.col("slow_start").fill_null(True)).sort("start_ns").head(1)
+    known = known.filter(pl.col("vantage") != "middle")
+    found = during(evidence, known, phase["start_ns"], end)
+    carried_most = pl.col("carried_bytes") == pl.col("carried_bytes").max()
+    ended = found.filter(carried_most).drop_nulls("grown_ns").sort("grown_ns")
     if ended.is_empty():
         return ""
     row = ended.row(0, named=True)
     return (
-        f" Slow start of flow {row['flow']} ended at {subjects.moment(evidence, row['start_ns'])} "
-        f"with {count(row['inflight_max_packets'], 'packet')} in flight."
+        f" Slow start of flow {row['flow']} ended at {subjects.moment(evidence, row['grown_ns'])} "
+        f"with {count(row['grown_packets'], 'packet')} in flight."
     )
-
-
-def _carried_most() -> pl.Expr:
-    """Rounds of the flow that carried most data in the time."""
-    carried = pl.col("acked_bytes").sum().over(subjects.KEY)
-    return carried == carried.max()
 
 
 RULE = Rule.of(__name__, __doc__, check, "A flow took long to fill the path")

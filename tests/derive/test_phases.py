@@ -195,3 +195,13 @@ def test_trains_shorter_than_the_jitter_are_no_capacity() -> None:
 
 def test_the_capacity_of_a_path_is_that_of_its_longest_phase() -> None:
     assert phases.capacities(dropped())["capacity_bps"][0] == pytest.approx(46.3e6, rel=0.01)
+
+
+def test_what_a_direction_did_is_that_of_the_capture_nearest_to_the_sender() -> None:
+    seen = capture(
+        flows=frame("flows", source=[0, 1], vantage=["middle", "client"]),
+        directions=frame("directions", source=[0, 1]),
+        rounds=stack(*(rounds(9, source=of, acked_bytes=10 + of) for of in (0, 1))),
+    )
+    found = phases.during(seen, seen.directions, 0, 10 * MS)
+    assert found.select("source", "carried_bytes").rows() == [(1, 22)]

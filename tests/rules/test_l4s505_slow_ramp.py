@@ -39,7 +39,7 @@ def test_names_the_flow_that_filled_the_path() -> None:
 
 def test_says_nothing_of_a_slow_start_that_the_capture_does_not_see() -> None:
     """At the receiver: "Slow start ended with 1 packets in flight"."""
-    unseen = ROUNDS.with_columns(slow_start=None, inflight_max_packets=None)
+    unseen = rounds(100, slow_start=None, inflight_max_packets=None)
     made = {"phases": phases(50.0, ramp_ns=26_000 * MS)}
     (finding,) = check(two_flows(**made, rounds=unseen))
     assert "Slow start" not in finding.message

@@ -14,6 +14,7 @@ mod counting;
 pub mod cuts;
 pub mod delays;
 pub mod detector;
+pub mod during;
 mod falls;
 pub mod features;
 pub mod first;

@@ -55,7 +55,7 @@ pub struct Rounds<'a> {
     /// Known once that of all directions of a path is.
     pub queue_delay_us: Column<'a, f64>,
     pub limits: &'a [Limit],
-    pub slow_start: &'a [bool],
+    pub slow_start: &'a [Option<bool>],
 }
 
 impl Rounds<'_> {

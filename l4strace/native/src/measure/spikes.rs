@@ -314,7 +314,7 @@ impl Flow {
             let grown = || flight(*i).zip(before).is_some_and(|(now, before)| now >= DOUBLING * before);
             let early = rounds.start_ns.or_zero(row) - began_ns <= EARLY_NS
                 || rounds.round.or_zero(row) <= EARLY_ROUNDS;
-            early && (rounds.slow_start[row] || grown())
+            early && (rounds.slow_start[row] == Some(true) || grown())
         };
         let doubled_ns = (0..rows.len()).filter(doubles).filter_map(|i| rounds.end_ns.get(rows[i])).max();
         let flow = rounds.flow.or_zero(direction.rows.start);

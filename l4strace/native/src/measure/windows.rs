@@ -97,13 +97,13 @@ impl<'a> Windows<'a> {
     /// A loss in or around a round, or slow start, moves the window too.
     fn disturbed(&self, i: usize) -> bool {
         let lost = |steps| self.row(i, steps).is_some_and(|row| self.rounds.retransmits.or_zero(row) > 0);
-        [-1, 0, 1, 2].into_iter().any(lost) || self.rounds.slow_start[self.rows[i]]
+        [-1, 0, 1, 2].into_iter().any(lost) || self.rounds.slow_start[self.rows[i]] == Some(true)
     }
 
     /// No mark and no loss is near a round.
     pub fn calm(&self, i: usize) -> bool {
         let near = i.checked_sub(1).and_then(|first| self.quiet.get(first..first + 4));
-        near.is_some_and(|near| !near.contains(&false)) && !self.rounds.slow_start[self.rows[i]]
+        near.is_some_and(|near| !near.contains(&false)) && self.rounds.slow_start[self.rows[i]] != Some(true)
     }
 
     fn lowest(&self, i: usize) -> Option<f64> {
@@ -234,7 +234,7 @@ mod tests {
             ce_best: Column::new(&marks, None),
             inflight_max_packets: Column::new(&[40; COUNT], None),
             rtt_mean_us: Column::new(rtt_us, None),
-            slow_start: &[false; COUNT],
+            slow_start: &[None; COUNT],
             ..Rounds::default()
         };
         let direction = Direction { rows: 0..COUNT, ..Direction::default() };
@@ -260,7 +260,7 @@ mod tests {
                 start_ns: Column::new(&times, None),
                 ce_best: Column::new(&[1; COUNT], None),
                 inflight_max_packets: Column::new(&[40; COUNT], None),
-                slow_start: &[false; COUNT],
+                slow_start: &[None; COUNT],
                 limits: &[limit; COUNT],
                 ..Rounds::default()
             };

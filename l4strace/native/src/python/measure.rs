@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use super::beside::datagrams;
 use super::given::Given;
-use super::phases::Phases;
+use super::phases::{self, Phases};
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
 use super::{brief, coexistence, features, responses, spikes};
@@ -18,6 +18,7 @@ use crate::measure::alphas::Shown;
 use crate::measure::beside::{Bytes, Datagrams, Sent};
 use crate::measure::brief::briefs;
 use crate::measure::coexistence::pairs;
+use crate::measure::during::SLICE_NS;
 use crate::measure::features::Run;
 use crate::measure::laws::{senders, Response};
 use crate::measure::phases::{phases, HIDES, NOTED_US};
@@ -56,6 +57,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("CLOCK_STEP_NS", CLOCK_STEP_NS)?;
     m.add("HIDES", HIDES)?;
     m.add("FULL_SHARE", usage::FULL)?;
+    m.add("SLICE_NS", SLICE_NS)?;
     m.add("EMPTY_US", EMPTY_US)?;
     m.add("L4S_MARK_PACKETS", PACKETS)
 }
@@ -68,7 +70,7 @@ struct Measured {
     directions: Vec<Direction>,
     datagrams: Vec<Datagrams>,
     limits: Vec<Limit>,
-    slow_start: Vec<bool>,
+    slow_start: Vec<Option<bool>>,
     slots: OnceLock<Vec<Slot>>,
     senders: OnceLock<Vec<(Option<Response>, Shown)>>,
 }
@@ -95,7 +97,7 @@ impl Measured {
         let keys = keys(&directions)?.collect();
         let directions = rows.into_iter().enumerate().map(made).collect();
         let limits = rounds.texts("limited_by")?.map(Limit::named).collect();
-        let slow_start = rounds.flags("slow_start")?;
+        let slow_start = rounds.bool("slow_start")?;
         let datagrams = datagrams(&sent, &senders)?;
         let (slots, senders) = Default::default();
         Ok(Measured { rounds, keys, directions, datagrams, limits, slow_start, slots, senders })
@@ -234,6 +236,11 @@ impl Measured {
     /// How long the packets of these directions waited.
     fn queue_waits(&self, asked: Vec<Key>) -> PyResult<ArrowTable> {
         spikes::queue_waits(&self.rounds()?, &self.keys, &self.directions, asked)
+    }
+
+    /// What these directions did between two moments.
+    fn during(&self, asked: Vec<Key>, begin_ns: i64, end_ns: i64) -> PyResult<ArrowTable> {
+        phases::during(&self.rounds()?, &self.keys, &self.directions, asked, (begin_ns, end_ns))
     }
 
     /// How the windows of ECT(1) senders follow their marks, by direction.

@@ -1,11 +1,14 @@
-//! Phases of paths for Python.
+//! Phases of paths for Python, and what directions did in a stretch of time.
 
 use arrow_array::types::{Int64Type, UInt32Type};
 use pyo3::prelude::*;
 
 use super::given::Given;
+use super::responses::named;
 use super::tables::{ArrowTable, Columns};
+use crate::measure::during;
 use crate::measure::phases::{at, Phase};
+use crate::measure::rounds::{asked, Direction, Key, Rounds};
 
 /// Phases of all paths, in the order of path and time.
 #[pyclass(module = "l4strace._native", frozen)]
@@ -47,4 +50,21 @@ impl Phases {
         t.u32("phase", (0..paths.len()).map(phase));
         t.finish()
     }
+}
+
+pub fn during(
+    rounds: &Rounds<'_>,
+    keys: &[Key],
+    directions: &[Direction],
+    of: Vec<Key>,
+    time_ns: (i64, i64),
+) -> PyResult<ArrowTable> {
+    let found = during::during(rounds, directions, &asked(keys, of), time_ns);
+    let mut t = Columns::default();
+    named(&mut t, keys, found.iter().map(|d| d.of));
+    t.u64("carried_bytes", found.iter().map(|d| d.carried_bytes));
+    t.i64("grown_ns", found.iter().map(|d| d.grown_ns));
+    t.u32("grown_packets", found.iter().map(|d| d.grown_packets));
+    t.f64("spread", found.iter().map(|d| d.spread));
+    t.finish()
 }
