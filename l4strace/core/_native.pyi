@@ -463,6 +463,12 @@ def scores(steps: ArrowRows, directions: ArrowRows) -> ArrowTable:
     ``steps`` are rows of `detector` from packets, by direction and time; tables in one chunk.
     """
 
+def logged(rounds: ArrowRows, samples: ArrowRows) -> ArrowTable:
+    """What ``samples`` of logs, by time, show beside rounds (`derive.senders.logged`), by `KEY`.
+
+    Tables in one chunk.
+    """
+
 def alphas(rounds: ArrowRows, builds: ArrowRows) -> ArrowTable:
     """`alpha`, `alpha_lo` and `alpha_hi` of rounds in any order, by the builds of directions.
 

@@ -34,10 +34,10 @@ RFC 9768 section 3.2.2.5 (safety against ACE ambiguity)
 
 import polars as pl
 
+from l4strace.derive.senders import logged
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import datagrams, subjects
-from l4strace.schema.vantage import receiver
 from l4strace.wording.quantities import count
 
 TOLERANCE, TOLERATED = 0.05, 8
@@ -50,14 +50,8 @@ MIN_SAMPLES = 20
 MIN_ROUNDS = 50
 """Rounds from which the median difference is judged: by eye."""
 
-FRESH_NS = 100_000_000
-"""Age up to which a sample stands for a round: by eye, some round trips."""
-
 CWND_ERROR = 0.25
 """Median relative difference: by eye, five times the error of the estimate in steady rounds."""
-
-ROUND = (*subjects.KEY, "start_ns", "end_ns", "ce_lo", "ce_hi")
-"""What is compared of a round."""
 
 NO_LOG = "no log of a sender whose feedback the capture shows"
 """Why nothing is compared."""
@@ -71,15 +65,13 @@ HEADLINES = {
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction and disagreement."""
-    # The widest table: only what is compared is copied.
-    needed = (*subjects.DIRECTION, "ts_ns", "delivered_ce", "snd_cwnd")
-    samples = pl.concat([log.select(needed) for log in (evidence.kernel, evidence.udp_kernel)])
+    samples = pl.concat([log.select("flow") for log in (evidence.kernel, evidence.udp_kernel)])
     if samples.is_empty():
         return [Skipped(NO_LOG)]
-    arrived = _arrived(evidence)
+    read, arrived = logged.beside_rounds(evidence), logged.beside_arrivals(evidence)
     shown = pl.concat([evidence.directions["flow"], arrived["flow"]]).unique()
     joined = samples.filter(pl.col("flow").is_in(shown.implode()))
-    if joined.is_empty() or (evidence.rounds.is_empty() and arrived.is_empty()):
+    if joined.is_empty() or (read.is_empty() and arrived.is_empty()):
         hidden = datagrams.flows(evidence).join(samples, on="flow", how="semi")
         return datagrams.lacking(hidden, NO_LOG)
     in_kernel = set(evidence.kernel["flow"].unique())
@@ -87,98 +79,24 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     def who(row: Row) -> str:
         return KERNEL if row["flow"] in in_kernel else PROGRAM
 
-    marks = _ce(evidence, arrived, joined).to_dicts()
-    windows = _cwnd(evidence, joined).to_dicts()
+    windows = read.filter(pl.col("limited") >= MIN_ROUNDS, pl.col("error") > CWND_ERROR)
     return [
-        *(_ce_finding(row, who(row)) for row in marks),
-        *(_cwnd_finding(row, who(row)) for row in windows),
+        *(_ce_finding(row, who(row)) for row in _ce(evidence, read, arrived).to_dicts()),
+        *(_cwnd_finding(row, who(row)) for row in windows.to_dicts()),
     ]
 
 
-def _arrived(evidence: Evidence) -> pl.DataFrame:
-    """CE of each round as it reached the receiver, of flows whose feedback is not read."""
-    places = evidence.udp_flows.select("source", "flow", "vantage")
-    slots = evidence.udp_rounds.join(places, on=["source", "flow"], maintain_order="left")
-    here = slots.filter(pl.col("vantage") == receiver())
-    return here.with_columns(ce_lo="ce", ce_hi="ce").select(ROUND, arrived=True)
-
-
-def _ce(evidence: Evidence, arrived: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
+def _ce(evidence: Evidence, read: pl.DataFrame, arrived: pl.DataFrame) -> pl.DataFrame:
     """Directions whose counters disagree over the rounds that both log and capture show."""
-    counted = _counted(joined)
-    span = counted.group_by(subjects.DIRECTION).agg(
-        pl.col("ts_ns").min().alias("from_ns"),
-        pl.col("ts_ns").max().alias("to_ns"),
-        pl.len().alias("samples"),
-    )
     fed_back = evidence.directions.filter(pl.col("ce_fed_back_lo").is_not_null())
-    read = subjects.rounds(evidence).join(fed_back, on=subjects.KEY, how="semi")
-    rounds = (
-        pl.concat([read.select(ROUND, arrived=False), arrived])
-        .join(span.filter(pl.col("samples") >= MIN_SAMPLES), on=subjects.DIRECTION)
-        .filter((pl.col("start_ns") >= pl.col("from_ns")) & (pl.col("end_ns") <= pl.col("to_ns")))
-    )
-    common = rounds.group_by(subjects.KEY).agg(
-        pl.col("arrived").any(),
-        pl.col("start_ns").min(),
-        pl.col("end_ns").max(),
-        pl.col("ce_lo").sum().cast(pl.Int64).alias("low"),
-        pl.col("ce_hi").sum().cast(pl.Int64).alias("high"),
-        # Marks of the rounds at both ends may lie on either side of the sample.
-        (2 * pl.col("ce_hi").max().cast(pl.Int64)).alias("edge"),
-    )
-    first, last = _at(common, counted, "start_ns"), _at(common, counted, "end_ns")
-    judged = common.with_columns(delivered_ce=last - first).drop_nulls("delivered_ce")
+    read = read.join(fed_back, on=subjects.KEY, how="semi").with_columns(arrived=False)
+    counted = pl.concat([read, arrived.with_columns(arrived=True)])
     ce = pl.col("delivered_ce")
-    slack = pl.max_horizontal((ce * TOLERANCE).cast(pl.Int64), pl.lit(TOLERATED), "edge")
-    return judged.filter((ce + slack < pl.col("low")) | (ce - slack > pl.col("high")))
-
-
-def _counted(joined: pl.DataFrame) -> pl.DataFrame:
-    """Samples of the counter, without those that later ones prove wrong: it never falls."""
-    counted = joined.drop_nulls("delivered_ce").sort("ts_ns")
-    later = pl.col("delivered_ce").reverse().cum_min().reverse().over(subjects.DIRECTION)
-    return counted.filter(pl.col("delivered_ce") <= later).select(
-        *subjects.DIRECTION, "ts_ns", pl.col("delivered_ce").cast(pl.Int64)
-    )
-
-
-def _at(common: pl.DataFrame, counted: pl.DataFrame, time: str) -> pl.Series:
-    """The counter at ``time`` of each row of ``common``, as the last sample before it shows."""
-    numbered = common.select(*subjects.DIRECTION, time).with_row_index("row").sort(time)
-    found = numbered.join_asof(
-        counted, left_on=time, right_on="ts_ns", by=list(subjects.DIRECTION), check_sortedness=False
-    )
-    return found.sort("row")["delivered_ce"]
-
-
-def _cwnd(evidence: Evidence, joined: pl.DataFrame) -> pl.DataFrame:
-    """Median relative difference of what is in flight to the kernel's window, over rounds."""
-    windows = joined.filter(pl.col("snd_cwnd") > 0).select(*subjects.DIRECTION, "ts_ns", "snd_cwnd")
-    needed = (*subjects.KEY, "end_ns", "limited_by", "inflight_max_packets")
-    rounds = subjects.rounds(evidence).select(needed).filter(pl.col("limited_by") == "cwnd")
-    paired = rounds.sort("end_ns").join_asof(
-        windows.sort("ts_ns"),
-        left_on="end_ns",
-        right_on="ts_ns",
-        by=list(subjects.DIRECTION),
-        check_sortedness=False,
-        tolerance=FRESH_NS,
-    )
-    # Less in flight than the window allows: pacing or the application limits the sender.
-    flight, window = (pl.col(n).cast(pl.Float64) for n in ("inflight_max_packets", "snd_cwnd"))
-    error = (flight - window) / window
-    return (
-        paired.drop_nulls("snd_cwnd")
-        .group_by(subjects.KEY)
-        .agg(
-            pl.len().alias("rounds"),
-            error.median().alias("error"),
-            pl.col("inflight_max_packets").median(),
-            pl.col("snd_cwnd").median(),
-        )
-        .filter((pl.col("rounds") >= MIN_ROUNDS) & (pl.col("error") > CWND_ERROR))
-    )
+    # Marks of the rounds at both ends may lie on either side of the sample.
+    edge = 2 * pl.col("most").cast(pl.Int64)
+    slack = pl.max_horizontal((ce * TOLERANCE).cast(pl.Int64), pl.lit(TOLERATED), edge)
+    apart = (ce + slack < pl.col("low")) | (ce - slack > pl.col("high"))
+    return counted.filter(pl.col("samples") >= MIN_SAMPLES, apart)
 
 
 def _ce_finding(row: Row, who: str) -> Finding:
@@ -204,8 +122,8 @@ def _cwnd_finding(row: Row, who: str) -> Finding:
         Severity.NOTICE,
         Confidence.LOW,
         f"{who} and packets disagree on the window: the median of snd_cwnd is "
-        f"{count(round(row['snd_cwnd']), 'packet')}, that of the packets in flight "
-        f"{row['inflight_max_packets']:,.0f}.",
+        f"{count(round(row['window']), 'packet')}, that of the packets in flight "
+        f"{row['in_flight']:,.0f}.",
         "Rule out a log of another run, then look at what else limits the sender.",
         **direction_of(row),
         measures=(

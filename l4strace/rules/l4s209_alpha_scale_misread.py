@@ -33,6 +33,7 @@ L4STeam/iproute2, misc/ss.c; tcp_prague.c, PRAGUE_ALPHA_BITS and prague_get_info
 
 import polars as pl
 
+from l4strace.derive.senders import logged
 from l4strace.evidence import Evidence, Row
 from l4strace.fallback.samples import alphas
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
@@ -49,9 +50,6 @@ side."""
 MIN_PAIRS = 20
 """Rounds from which the median ratio is judged: by eye."""
 
-FRESH_NS = 1_000_000_000
-"""Age up to which a sample stands for a round: polls come a few times per second."""
-
 CORRECTED = "The log's scale of alpha was corrected"
 
 
@@ -62,11 +60,12 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return [Skipped("no kernel log with alpha")]
     overruled = evidence.stats.filter(pl.col("name") == Stat.ALPHA_SCALE_OVERRULED)
     corrected = [_corrected(row) for row in overruled.iter_rows(named=True)]
-    judged = known.join(_ratios(evidence), on=subjects.DIRECTION, how="left")
+    ratios = logged.beside_rounds(evidence).select(*subjects.DIRECTION, "replayed", "ratio")
+    judged = known.join(ratios, on=subjects.DIRECTION, how="left")
     large = pl.col("ratio").is_between(RATIO_LO, RATIO_HI)
     small = pl.col("ratio").is_between(1 / RATIO_HI, 1 / RATIO_LO)
     wrong = judged.filter(
-        (pl.col("alpha_max") > MAX_ALPHA) | ((pl.col("pairs") >= MIN_PAIRS) & (large | small))
+        (pl.col("alpha_max") > MAX_ALPHA) | ((pl.col("replayed") >= MIN_PAIRS) & (large | small))
     )
     return [*corrected, *(_finding(row) for row in wrong.iter_rows(named=True))]
 
@@ -80,35 +79,6 @@ def _corrected(row: Row) -> Finding:
         source=row["source"],
         headline=CORRECTED,
     )
-
-
-def _ratios(evidence: Evidence) -> pl.DataFrame:
-    """Median of recorded over replayed alpha, at the rounds of a direction."""
-    recorded = evidence.kernel.filter(pl.col("flow").is_not_null() & (pl.col("alpha") > 0)).select(
-        *subjects.DIRECTION, "ts_ns", pl.col("alpha").alias("recorded")
-    )
-    rounds = subjects.rounds(evidence).filter(pl.col("alpha") > 0)
-    paired = rounds.sort("end_ns").join_asof(
-        recorded.sort("ts_ns"),
-        left_on="end_ns",
-        right_on="ts_ns",
-        by=list(subjects.DIRECTION),
-        check_sortedness=False,
-        tolerance=FRESH_NS,
-    )
-    return (
-        paired.drop_nulls("recorded")
-        .group_by(subjects.DIRECTION)
-        .agg(
-            pl.len().alias("pairs"),
-            (pl.col("recorded") / _nearest()).median().alias("ratio"),
-        )
-    )
-
-
-def _nearest() -> pl.Expr:
-    """The value nearest to the recorded alpha among those that the replay allows."""
-    return pl.col("recorded").clip("alpha_lo", "alpha_hi")
 
 
 def _finding(row: Row) -> Finding:

@@ -1,16 +1,20 @@
 """Reductions of a sender's window that its own log shows, and what marks and losses explain.
 
-For senders in user space: their packets do not show the window, and kernel logs have `cuts`.
+For senders in user space: their packets do not show the window, and kernel logs have `cuts`. Also
+what the log of any sender shows beside the rounds of its direction.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
-from l4strace.evidence import Capture, kept
+from l4strace.core import _native
+from l4strace.derive import vantage
+from l4strace.evidence import Capture, Evidence, kept
 from l4strace.prague.constants import FRAC_CWND_UNIT, GAIN_SHIFT, TARGET_RTT_US
 from l4strace.schema import TABLES
-from l4strace.schema.keys import KEY
+from l4strace.schema.keys import DIRECTION, KEY
+from l4strace.schema.vantage import receiver
 from l4strace.schema.words import PRAGUE
 
 ROUNDS_BACK, ROUNDS_AHEAD = 2, 1
@@ -28,6 +32,43 @@ RESPONSES = (
     *("cwnd_before", "cwnd_after", "fraction", "fraction_hi"),
 )
 """Columns of `responses`."""
+
+
+SENT = (*KEY, "start_ns", "end_ns", "limited_by")
+FED_BACK = ("ce_lo", "ce_hi", "inflight_max_packets", "alpha", "alpha_lo", "alpha_hi")
+"""Columns of rounds that stand beside a log, and those that feedback fills."""
+
+
+@kept
+def beside_rounds(evidence: Evidence) -> pl.DataFrame:
+    """What logs show beside rounds: one row a direction, from the capture nearest to its sender.
+
+    Columns: KEY; `samples` of `delivered_ce`, and its growth over the rounds between them, beside
+    the `low` and `high` bounds of their marks and the `most` of one round; rounds that the window
+    limits (`limited`), with medians of the packets `in_flight`, of the `window` of the log, and of
+    the part (`error`) by which more is in flight; rounds whose alpha is `replayed`, and the median
+    `ratio` of that of the log to the nearest that the replay allows. Null without samples.
+    """
+    return vantage.of_rounds(evidence, _beside(evidence, evidence.rounds.select(*SENT, *FED_BACK)))
+
+
+def beside_arrivals(evidence: Evidence) -> pl.DataFrame:
+    """What logs show beside the marks that reach the receiver, of flows whose feedback is not read.
+
+    The columns of `beside_rounds`.
+    """
+    places = evidence.udp_flows.select("source", "flow", "vantage")
+    slots = evidence.udp_rounds.join(places, on=["source", "flow"], maintain_order="left")
+    here = slots.filter(pl.col("vantage") == receiver())
+    return _beside(evidence, here.select(*SENT, ce_lo="ce", ce_hi="ce"))
+
+
+def _beside(evidence: Evidence, rounds: pl.DataFrame) -> pl.DataFrame:
+    needed = (*DIRECTION, "ts_ns", "delivered_ce", "snd_cwnd", "alpha")
+    # The widest table: only what is compared is copied.
+    samples = pl.concat([log.select(needed) for log in (evidence.kernel, evidence.udp_kernel)])
+    known = samples.drop_nulls(DIRECTION).sort("ts_ns", maintain_order=True)
+    return pl.DataFrame(_native.logged(rounds.rechunk(), known.rechunk()))
 
 
 @kept

@@ -4,7 +4,8 @@ import pytest
 
 from l4strace.derive.senders import logged
 from l4strace.evidence import Evidence
-from tests.support.frames import evidence
+from tests.support import scenes
+from tests.support.frames import evidence, frame, rounds, stack
 from tests.support.sender_logs import RTT, marks, saw, scene, whole
 
 
@@ -90,3 +91,14 @@ def test_controllers_that_are_not_prague_may_respond_to_something_else() -> None
 @pytest.mark.parametrize("srtt_us", [0.0, 1e300, float("nan")])
 def test_an_rtt_that_is_none_makes_no_round(srtt_us: float) -> None:
     assert logged.windows(scene([20.0] * 9, srtt_us=srtt_us)).is_empty()
+
+
+def test_a_log_stands_beside_the_rounds_nearest_to_its_sender() -> None:
+    seen = evidence(
+        flows=frame("flows", source=[0, 1], vantage=["middle", "client"]),
+        directions=frame("directions", source=[0, 1]),
+        rounds=stack(*(rounds(9, source=of, ce_lo=1 + of, ce_hi=3) for of in (0, 1))),
+        kernel=stack(scenes.log(), scenes.log(flow=None)),
+    )
+    found = logged.beside_rounds(seen).select("source", "samples", "delivered_ce", "low", "high")
+    assert found.rows() == [(1, 200, 9, 18, 27)]

@@ -21,6 +21,7 @@ pub mod first;
 pub mod floors;
 mod full;
 pub mod laws;
+pub mod logged;
 mod marking_gaps;
 pub mod neighbors;
 pub mod networks;
