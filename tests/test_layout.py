@@ -15,6 +15,7 @@ FUNCTION_LINES = 80
 FUNCTION_BRANCHES = 12
 DECIDING = ("derive", "bottleneck", "fallback", "rules")
 """Rooms in which boolean operators count as branches, too (ruff counts branches alone)."""
+ROUNDS = ("rounds", "udp_rounds")
 MEDIAN_FILE_LINES = 120
 LOOSE_MODULES = 9
 """At the top of the package, beside `__init__` and `__main__`."""
@@ -185,6 +186,18 @@ def test_what_decides_can_be_read_at_once():
         if isinstance(node, ast.FunctionDef) and branches(node) > FUNCTION_BRANCHES
     ]
     assert over == []
+
+
+def test_rules_read_no_round():
+    """A question to rounds is a pass of the native core, and its answer a row a direction."""
+    asking = [
+        (name(path), node.lineno)
+        for path in sorted((REPOSITORY / "l4strace/rules").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute | ast.alias)
+        if (node.attr if isinstance(node, ast.Attribute) else node.name) in ROUNDS
+    ]
+    assert asking == []
 
 
 def has_own_test(module: str) -> bool:

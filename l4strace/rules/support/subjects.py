@@ -8,7 +8,6 @@ from l4strace.derive import one_way
 from l4strace.derive.measured import measured
 from l4strace.derive.vantage import first as first
 from l4strace.derive.vantage import once as once
-from l4strace.derive.vantage import rounds as rounds
 from l4strace.derive.vantage import scalable as scalable
 from l4strace.evidence import Evidence, Row, kept, traffic
 from l4strace.fallback.place import ISOLATED_CONFIDENCE as ISOLATED_CONFIDENCE
