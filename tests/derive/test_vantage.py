@@ -35,9 +35,8 @@ def test_terminal_page_rules_and_json_agree(order: tuple[str, str]) -> None:
     assert direction is not None
     assert (direction.source, direction.far) == (near, 1 - near)
 
-    assert subjects.rounds(run.evidence).filter(flow=flow, forward=forward)[
-        "source"
-    ].unique().to_list() == [near]
+    judged = subjects.once(run.evidence, run.directions).filter(flow=flow, forward=forward)
+    assert judged["source"].to_list() == [near]
 
     document = as_json.document(run.evidence, run.analysis)
     way = "forward" if forward else "reverse"
