@@ -29,6 +29,7 @@ from l4strace.derive import (
     hosts,
     neighbors,
     noise,
+    numbers,
     one_way,
     phases,
     queue_delay,
@@ -83,6 +84,8 @@ SHARED = (
     vantage.nearest,
     vantage.scalable,
     datagrams.directions,
+    numbers.named,
+    numbers.paths,
     phases.found,
     brief.directions,
 )

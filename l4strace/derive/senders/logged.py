@@ -67,6 +67,8 @@ def _beside(evidence: Evidence, rounds: pl.DataFrame) -> pl.DataFrame:
     needed = (*DIRECTION, "ts_ns", "delivered_ce", "snd_cwnd", "alpha")
     # The widest table: only what is compared is copied.
     samples = pl.concat([log.select(needed) for log in (evidence.kernel, evidence.udp_kernel)])
+    if rounds.is_empty():
+        samples = samples.clear()
     known = samples.drop_nulls(DIRECTION).sort("ts_ns", maintain_order=True)
     return pl.DataFrame(_native.logged(rounds.rechunk(), known.rechunk()))
 
