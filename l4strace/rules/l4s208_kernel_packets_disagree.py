@@ -79,6 +79,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     def who(row: Row) -> str:
         return KERNEL if row["flow"] in in_kernel else PROGRAM
 
+    # Less in flight than the window allows: pacing or the application limits the sender.
     windows = read.filter(pl.col("limited") >= MIN_ROUNDS, pl.col("error") > CWND_ERROR)
     return [
         *(_ce_finding(row, who(row)) for row in _ce(evidence, read, arrived).to_dicts()),

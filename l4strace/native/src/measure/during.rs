@@ -47,7 +47,8 @@ pub fn during(
 fn spread(rounds: &Rounds<'_>, rows: &[usize], begin_ns: i64, end_ns: i64) -> Option<f64> {
     let mut slices: BTreeMap<i64, (u64, i64)> = BTreeMap::new();
     for row in rows.iter().copied().filter(|row| rounds.end_ns.or_zero(*row) <= end_ns) {
-        let slice = slices.entry((rounds.start_ns.or_zero(row) - begin_ns) / SLICE_NS).or_default();
+        let slice =
+            slices.entry(rounds.start_ns.or_zero(row).saturating_sub(begin_ns) / SLICE_NS).or_default();
         slice.0 += rounds.acked_bytes.or_zero(row);
         slice.1 += rounds.length_ns(row);
     }

@@ -118,7 +118,7 @@ fn beside<'a>(
     rows.filter_map(move |row| {
         let end_ns = shown.end_ns.get(*row)?;
         let (ns, value) = last(samples, end_ns)?;
-        (end_ns - ns <= age_ns).then_some((*row, value))
+        (end_ns.saturating_sub(ns) <= age_ns).then_some((*row, value))
     })
 }
 

@@ -1,4 +1,4 @@
-//! How long the packets of a direction waited, in all of its rounds and those of its start.
+//! How long the packets of a direction waited, in all of its rounds: those of its start count, too.
 
 use super::numbers::{median, middle, quantile};
 use super::rounds::{Direction, Rounds};
