@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import vantage
+from l4strace.derive import brief, vantage
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 
@@ -60,10 +60,5 @@ def echoed(capture: Capture) -> pl.DataFrame:
         .with_columns(pl.col("marked", "segments").cast(pl.Int64), share=share)
         .collect()
     )
-    if found.is_empty():
-        return found
-    rounds = vantage.rounds(capture).select(*KEY, "ece_acks", "rtt_samples")
-    rounds = rounds.filter(pl.col("ece_acks") > 0)
-    went_on = (pl.col("ece_acks") >= pl.col("rtt_samples")).slice(1).mean()
-    whole = rounds.group_by(KEY).agg(went_on=went_on).filter(pl.col("went_on") >= EVERY_PACKET)
-    return found.join(whole.select(KEY), on=KEY, how="semi")
+    whole = brief.directions(capture).filter(pl.col("echo_went_on") >= EVERY_PACKET)
+    return found.join(whole, on=KEY, how="semi")

@@ -17,10 +17,10 @@ Evidence
 --------
 The larger of `directions.ce_segments` (what this capture saw) and `ce_fed_back_best` (what the
 receiver reported), of `data_segments`; under classic ECN `ece_acks` of the packets that come back,
-with `cwr_packets`, and `rounds.ece_acks` beside `rtt_samples`. Also the queue delay and the packets
-in flight of `rounds`, where `flows.vantage` is not the receiver's, and their marks where no queue
-stood; whether the capture is the sender's; `flows.mode`, and `bottlenecks.serialisation_us`: on a
-slow link one packet takes longer than an L4S AQM's step.
+with `cwr_packets`, and the share of `rounds` with ECE in which no ACK lacks it. Also the queue
+delay and the packets in flight of `rounds`, where `flows.vantage` is not the receiver's, and their
+marks where no queue stood; whether the capture is the sender's; `flows.mode`, and
+`bottlenecks.serialisation_us`: on a slow link one packet takes longer than an L4S AQM's step.
 
 When it is wrong
 ----------------

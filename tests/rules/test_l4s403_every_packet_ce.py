@@ -119,9 +119,9 @@ def test_fires_under_classic_ecn_where_every_ack_carries_ece() -> None:
         "292 of 293 packets from the receiver carry ECE although the sender answers with CWR and "
         "has 2 packets in flight: a hop marks every packet"
     )
-    silent = both.with_columns(cwr_packets=0)
+    silent = answered(packets=[587, 293], cwr=0, ece=292)
     assert check(evidence(flows=flows, directions=silent, rounds=flight)) == []
-    some = both.with_columns(ece_acks=pl.Series([0, 200]))
+    some = answered(packets=[587, 293], cwr=281, ece=200)
     assert check(evidence(flows=flows, directions=some, rounds=flight)) == []
 
 

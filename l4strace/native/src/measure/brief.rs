@@ -23,6 +23,8 @@ pub struct Brief {
     pub by_window: f64,
     /// Part of the rounds with retransmissions in which SACK reports holes.
     pub with_holes: Option<f64>,
+    /// Part of the rounds with ECE, but for the first, in which no ACK lacks it.
+    pub echo_went_on: Option<f64>,
     pub first_mark: Option<FirstMark>,
 }
 
@@ -50,6 +52,8 @@ fn brief(rounds: &Rounds<'_>, of: usize, direction: &Direction) -> Brief {
     let longest = bursts().min_by_key(|(bytes, _)| Reverse(*bytes));
     let mut bytes: Vec<f64> = bursts().map(|(bytes, _)| f64::from(bytes)).collect();
     let repeats = |row: &usize| rounds.retransmits.or_zero(*row) > 0;
+    let echoed = rows().filter(|row| rounds.ece_acks.or_zero(*row) > 0).skip(1);
+    let went_on = |row| Some(rounds.ece_acks.or_zero(row) >= rounds.rtt_samples.get(row)?);
     let reported = |row: usize| rounds.sacked_rtt_max_us.get(row).is_some();
     Brief {
         of,
@@ -61,6 +65,7 @@ fn brief(rounds: &Rounds<'_>, of: usize, direction: &Direction) -> Brief {
         burst_frame: longest.and_then(|(_, row)| rounds.burst_frame.get(row)),
         by_window: part(rows().map(|row| rounds.limit(row) == Limit::Cwnd)).unwrap_or_default(),
         with_holes: part(rows().filter(repeats).map(reported)),
+        echo_went_on: part(echoed.filter_map(went_on)),
         first_mark: first_mark(rounds, direction),
     }
 }
@@ -120,6 +125,10 @@ mod tests {
         let brief = found(&Rounds { retransmits: repeated, sacked_rtt_max_us: times, ..Rounds::default() });
         assert_eq!((brief.by_window, brief.with_holes), (6.0 / 7.0, Some(0.25)));
         assert_eq!(found(&Rounds::default()).with_holes, None, "nothing was retransmitted");
+        let ece_acks = Column::new(&[0, 1, 9, 5, 8, 0, 9], None);
+        let rtt_samples = Column::new(&[9; 7], Some(Bits { bytes: &[0b0111_0111], offset: 0 }));
+        let brief = found(&Rounds { ece_acks, rtt_samples, ..Rounds::default() });
+        assert_eq!(brief.echo_went_on, Some(2.0 / 3.0), "of those with samples");
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub fn table(keys: &[Key], rounds: &Rounds<'_>, found: &[Brief]) -> PyResult<Arr
     t.u64("burst_frame", found.iter().map(|b| b.burst_frame));
     t.f64("by_window", found.iter().map(|b| b.by_window));
     t.f64("with_holes", found.iter().map(|b| b.with_holes));
+    t.f64("echo_went_on", found.iter().map(|b| b.echo_went_on));
     let marks = || found.iter().map(|b| b.first_mark);
     t.i64("mark_start_ns", marks().map(|m| rounds.start_ns.get(m?.row)));
     t.i64("mark_end_ns", marks().map(|m| rounds.end_ns.get(m?.row)));
