@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import neighbors
+from l4strace.derive import brief, neighbors
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY, PATH
 
@@ -23,14 +23,9 @@ def counts(capture: Capture) -> pl.DataFrame:
 
     Under classic ECN ECE may last for several rounds, and CWR follows losses, too: the fewer count.
     """
-    echoed = (
-        capture.rounds.lazy()
-        .filter(pl.col("ece_acks") > 0)
-        .group_by(KEY)
-        .agg(rounds=pl.len().cast(pl.UInt64))
-    )
+    echoed = brief.directions(capture).lazy().select(*KEY, "echoed")
     ways = neighbors.directions(capture).lazy()
-    answered = pl.min_horizontal("cwr_packets", pl.col("rounds").fill_null(0))
+    answered = pl.min_horizontal("cwr_packets", pl.col("echoed").fill_null(0))
     reported = pl.coalesce("ce_fed_back_best", answered, 0)
     return (
         ways.select(*KEY, "path", "data_ce", "ce_fed_back_best", "cwr_packets")

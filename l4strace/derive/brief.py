@@ -15,7 +15,8 @@ def directions(capture: Capture) -> pl.DataFrame:
     `start_ns` and `end_ns` of all; how many have bursts (`bursts`), of these the median
     `burst_bytes`, and `burst_max_bytes` with its `burst_frame`; `by_window`, the share that the
     window limits; `with_holes`, the share of those with retransmissions in which SACK reports
-    holes; `echo_went_on`, the share of those with ECE, but for the first, in which no ACK lacks it.
+    holes; how many have ECE (`echoed`), and `echo_went_on`, the share of these, but for the first,
+    in which no ACK lacks it; whether AccECN options show the CE bytes of any (`ce_bytes_known`).
 
     Of the first round with marks times and frames (`mark_start_ns`, `mark_end_ns`,
     `mark_first_frame`, `mark_last_frame`); whether its data in flight is the window of UDP Prague

@@ -93,41 +93,6 @@ def carried() -> pl.Expr:
     )
 
 
-@kept
-def counters(capture: Capture) -> pl.DataFrame:
-    """Directions whose ACE feedback is mangled (rule L4S108), with `option_mss`.
-
-    The path zeroes ACE, or the option counts CE bytes that ACE never reported. Where the option
-    shows the CE bytes of rounds, `option_mss` is the size of the packets they stand for; else null.
-    """
-    back = capture.directions.lazy().select(
-        "source", "flow", (~pl.col("forward")).alias("forward"), "ace_distinct", "ace_first"
-    )
-    modes = capture.flows.lazy().select("source", "flow", "mode")
-    own = ("ce_fed_back_hi", "max_payload", "ceb_bytes", "e1b_bytes", "e0b_bytes")
-    known = (
-        capture.directions.lazy()
-        .select(*KEY, *own)
-        .join(back, on=KEY, how="left", maintain_order="left")
-        .join(modes, on=["source", "flow"], how="left", maintain_order="left")
-    )
-    zeroed = (pl.col("ace_distinct") == 1) & (pl.col("ace_first") == 0)
-    reported = (pl.col("ce_fed_back_hi") * 4 + 8) * pl.col("max_payload")
-    silent = pl.col("ceb_bytes") > reported
-    accecn = pl.col("mode") == "accecn"
-    mangled = known.filter(((zeroed & accecn) | silent).fill_null(False)).collect()
-    if mangled.is_empty():
-        return mangled.select(*KEY, option_mss="max_payload", mangled=pl.lit(True))
-    rounds = capture.rounds.select(*KEY, "ce_bytes").join(mangled, on=KEY, how="semi")
-    shown = rounds.group_by(KEY).agg(shown=pl.col("ce_bytes").is_not_null().any())
-    mangled = mangled.join(shown, on=KEY, how="left", maintain_order="left")
-    counted = pl.sum_horizontal("e1b_bytes", "e0b_bytes", "ceb_bytes") > 0
-    usable = counted & pl.col("shown") & (pl.col("max_payload") > 0)
-    return mangled.select(
-        *KEY, pl.when(usable).then("max_payload").alias("option_mss"), mangled=pl.lit(True)
-    )
-
-
 def packet_us(rate: pl.Expr = RATE) -> pl.Expr:
     """Time of a full packet at ``rate``, else at `rate_bps`; 0 where no rate is known."""
     return pl.when(rate > 0).then(FRAME_BYTES * 8e6 / rate).otherwise(0.0)

@@ -9,7 +9,17 @@ from __future__ import annotations
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import behind, marked, neighbors, noise, numbers, one_way, phases, queue_delay
+from l4strace.derive import (
+    behind,
+    brief,
+    marked,
+    neighbors,
+    noise,
+    numbers,
+    one_way,
+    phases,
+    queue_delay,
+)
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import DIRECTION, KEY, PATH
@@ -111,11 +121,42 @@ def known(capture: Capture) -> pl.DataFrame:
         *(*KEY, "owd_base_us", "owd_floor_us", "owd_low_us"), in_order=~pl.col("overtakes")
     )
     found = neighbors.directions(capture).lazy().select(*KEY, "marked_as", "began")
-    for more in (queue_delay.bases(capture).lazy(), neighbors.counters(capture).lazy(), owd):
+    for more in (queue_delay.bases(capture).lazy(), mangled(capture).lazy(), owd):
         found = found.join(more, on=KEY, how="left", maintain_order="left")
     sized = phases.sized(capture).select("capacity_bps", "noise_us")
     mss = pl.col("option_mss").cast(pl.UInt32)
     return found.with_columns(mss).collect().hstack(sized).rechunk()
+
+
+@kept
+def mangled(capture: Capture) -> pl.DataFrame:
+    """Directions whose ACE feedback is mangled (rule L4S108), with `option_mss`.
+
+    The path zeroes ACE, or the option counts CE bytes that ACE never reported. Where the option
+    shows the CE bytes of rounds, `option_mss` is the size of the packets they stand for; else null.
+    """
+    back = capture.directions.lazy().select(
+        "source", "flow", (~pl.col("forward")).alias("forward"), "ace_distinct", "ace_first"
+    )
+    modes = capture.flows.lazy().select("source", "flow", "mode")
+    own = ("ce_fed_back_hi", "max_payload", "ceb_bytes", "e1b_bytes", "e0b_bytes")
+    shown = brief.directions(capture).lazy().select(*KEY, shown="ce_bytes_known")
+    zeroed = (pl.col("ace_distinct") == 1) & (pl.col("ace_first") == 0)
+    reported = (pl.col("ce_fed_back_hi") * 4 + 8) * pl.col("max_payload")
+    silent = pl.col("ceb_bytes") > reported
+    accecn = pl.col("mode") == "accecn"
+    counted = pl.sum_horizontal("e1b_bytes", "e0b_bytes", "ceb_bytes") > 0
+    usable = counted & pl.col("shown") & (pl.col("max_payload") > 0)
+    return (
+        capture.directions.lazy()
+        .select(*KEY, *own)
+        .join(back, on=KEY, how="left", maintain_order="left")
+        .join(modes, on=["source", "flow"], how="left", maintain_order="left")
+        .join(shown, on=KEY, how="left", maintain_order="left")
+        .filter(((zeroed & accecn) | silent).fill_null(False))
+        .select(*KEY, pl.when(usable).then("max_payload").alias("option_mss"), mangled=pl.lit(True))
+        .collect()
+    )
 
 
 def _carried(capture: Capture) -> pl.LazyFrame:
@@ -133,11 +174,10 @@ def _carried(capture: Capture) -> pl.LazyFrame:
     )
     erased = (erased_syn.fill_null(False) | uncounted).any().over("source", "path")
     began = pl.col("began").any().over("source", "path")
-    mangled = neighbors.counters(capture)
     return (
         neighbors.directions(capture)
         .lazy()
-        .join(mangled.lazy(), on=KEY, how="left", maintain_order="left")
+        .join(mangled(capture).lazy(), on=KEY, how="left", maintain_order="left")
         .select(
             *KEY,
             "path",

@@ -23,8 +23,11 @@ pub struct Brief {
     pub by_window: f64,
     /// Part of the rounds with retransmissions in which SACK reports holes.
     pub with_holes: Option<f64>,
-    /// Part of the rounds with ECE, but for the first, in which no ACK lacks it.
+    /// Rounds with ECE; of these but for the first, the part in which no ACK lacks it.
+    pub echoed: u32,
     pub echo_went_on: Option<f64>,
+    /// AccECN options show the CE bytes of one or more rounds.
+    pub ce_bytes_known: bool,
     pub first_mark: Option<FirstMark>,
 }
 
@@ -52,7 +55,7 @@ fn brief(rounds: &Rounds<'_>, of: usize, direction: &Direction) -> Brief {
     let longest = bursts().min_by_key(|(bytes, _)| Reverse(*bytes));
     let mut bytes: Vec<f64> = bursts().map(|(bytes, _)| f64::from(bytes)).collect();
     let repeats = |row: &usize| rounds.retransmits.or_zero(*row) > 0;
-    let echoed = rows().filter(|row| rounds.ece_acks.or_zero(*row) > 0).skip(1);
+    let echoed = || rows().filter(|row| rounds.ece_acks.or_zero(*row) > 0);
     let went_on = |row| Some(rounds.ece_acks.or_zero(row) >= rounds.rtt_samples.get(row)?);
     let reported = |row: usize| rounds.sacked_rtt_max_us.get(row).is_some();
     Brief {
@@ -65,7 +68,9 @@ fn brief(rounds: &Rounds<'_>, of: usize, direction: &Direction) -> Brief {
         burst_frame: longest.and_then(|(_, row)| rounds.burst_frame.get(row)),
         by_window: part(rows().map(|row| rounds.limit(row) == Limit::Cwnd)).unwrap_or_default(),
         with_holes: part(rows().filter(repeats).map(reported)),
-        echo_went_on: part(echoed.filter_map(went_on)),
+        echoed: echoed().count() as u32,
+        echo_went_on: part(echoed().skip(1).filter_map(went_on)),
+        ce_bytes_known: rows().any(|row| rounds.ce_bytes.get(row).is_some()),
         first_mark: first_mark(rounds, direction),
     }
 }
@@ -128,7 +133,16 @@ mod tests {
         let ece_acks = Column::new(&[0, 1, 9, 5, 8, 0, 9], None);
         let rtt_samples = Column::new(&[9; 7], Some(Bits { bytes: &[0b0111_0111], offset: 0 }));
         let brief = found(&Rounds { ece_acks, rtt_samples, ..Rounds::default() });
-        assert_eq!(brief.echo_went_on, Some(2.0 / 3.0), "of those with samples");
+        assert_eq!((brief.echoed, brief.echo_went_on), (5, Some(2.0 / 3.0)), "of those with samples");
+    }
+
+    #[test]
+    fn ce_bytes_are_known_where_they_are_0() {
+        let shown = |present: &[u8]| {
+            let ce_bytes = Column::new(&[0; 7], Some(Bits { bytes: present, offset: 0 }));
+            found(&Rounds { ce_bytes, ..Rounds::default() }).ce_bytes_known
+        };
+        assert_eq!([shown(&[0]), shown(&[0b0100_0000])], [false, true]);
     }
 
     #[test]

@@ -18,7 +18,9 @@ pub fn table(keys: &[Key], rounds: &Rounds<'_>, found: &[Brief]) -> PyResult<Arr
     t.u64("burst_frame", found.iter().map(|b| b.burst_frame));
     t.f64("by_window", found.iter().map(|b| b.by_window));
     t.f64("with_holes", found.iter().map(|b| b.with_holes));
+    t.u32("echoed", found.iter().map(|b| b.echoed));
     t.f64("echo_went_on", found.iter().map(|b| b.echo_went_on));
+    t.bool("ce_bytes_known", found.iter().map(|b| Some(b.ce_bytes_known)));
     let marks = || found.iter().map(|b| b.first_mark);
     t.i64("mark_start_ns", marks().map(|m| rounds.start_ns.get(m?.row)));
     t.i64("mark_end_ns", marks().map(|m| rounds.end_ns.get(m?.row)));
