@@ -413,6 +413,12 @@ class Measured:
     def frames_at(self, direction: tuple[int, int, bool], ns: int) -> tuple[int, int] | None:
         """First and last frame of the first round of ``direction`` that contains time ``ns``."""
 
+    def begun(self, moments: ArrowRows) -> ArrowTable:
+        """The last round that began until `ts_ns`, of the direction `KEY` of each of ``moments``.
+
+        One row each: `round`, `start_ns`, `end_ns`, `queue_delay_us`; null where none had begun.
+        """
+
     def queue_waits(self, asked: Sequence[tuple[int, int, bool]]) -> ArrowTable:
         """How long packets of ``asked`` near directions waited (`derive.queue_delay`), by `KEY`."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from l4strace.derive.measured import measured
 from l4strace.evidence import Capture
 from l4strace.schema.keys import KEY
 
@@ -49,12 +50,7 @@ def _grown(name: str) -> pl.Expr:
 
 def _beside(capture: Capture, times: pl.Series) -> pl.Series:
     """Queue delay (us) of the direction with the most data in the round trip of each moment."""
-    empty = pl.Series([None] * times.len(), dtype=pl.Float64)
-    if "queue_delay_us" not in capture.rounds.columns or times.is_empty():
-        return empty
-    carried = capture.directions.sort("payload_bytes", descending=True).head(1)
-    rounds = capture.rounds.join(carried.select(KEY), on=KEY, how="semi")
-    rounds = rounds.select("start_ns", "end_ns", "queue_delay_us").sort("start_ns")
-    found = pl.DataFrame({"ts_ns": times}).join_asof(rounds, left_on="ts_ns", right_on="start_ns")
-    inside = pl.col("ts_ns") <= pl.col("end_ns")
-    return found.select(pl.when(inside).then("queue_delay_us")).to_series()
+    largest = capture.directions.sort("payload_bytes", descending=True)
+    moments = times.to_frame("ts_ns").join(largest.select(pl.col(KEY).first()), how="cross")
+    begun = pl.DataFrame(measured(capture).begun(moments.rechunk()))
+    return begun.select(pl.when(times <= pl.col("end_ns")).then("queue_delay_us")).to_series()

@@ -20,7 +20,7 @@ from l4strace.prague.constants import (
     SCALABLE_THRESHOLD,
 )
 from l4strace.schema import TABLES
-from l4strace.schema.keys import KEY
+from l4strace.schema.keys import DIRECTION, KEY
 
 HALF = 0.5
 """First CE of a P4 or P7 kernel (prague_update_cwnd), loss (prague_enter_loss), and Reno."""
@@ -42,18 +42,18 @@ def table(capture: Capture) -> pl.DataFrame:
     packets = schema.conform(_explain(_from_packets(capture)))
     if capture.kernel.is_empty():
         return packets.sort(schema.key)
-    kernel = schema.conform(_explain(_from_kernel(capture.kernel, capture.rounds)))
+    kernel = schema.conform(_explain(_from_kernel(capture)))
     unknown = packets.join(kernel, on=["flow", "forward"], how="anti")
     return pl.concat([kernel, unknown]).sort(schema.key)
 
 
-def _from_kernel(kernel: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
+def _from_kernel(capture: Capture) -> pl.DataFrame:
     """Cuts at `cwr` and `loss` samples; the samples that follow show the window after it."""
     by = ["source", "flow", "forward", "sk"]
     fine = pl.col("frac_cwnd") / FRAC_CWND_UNIT
     needed = (*by, "ts_ns", "event", "snd_cwnd", "frac_cwnd", "srtt_us", "alpha", "classic_ecn")
     states = (
-        kernel.select(needed)
+        capture.kernel.select(needed)
         .filter(pl.col("flow").is_not_null() & (pl.col("snd_cwnd") > 0))
         .with_columns(fine.alias("fine"), pl.col("snd_cwnd").cast(pl.Float64).alias("whole"))
         .sort("ts_ns")
@@ -91,17 +91,19 @@ def _from_kernel(kernel: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
         pl.coalesce("fine_after", "whole_after").alias("cwnd_after"),
         pl.when(pl.col("fine_after").is_null()).then(REGROWN).otherwise(0.0).alias("slack"),
     )
-    return _fractions(measured.lazy()).collect().pipe(_with_round, rounds)
+    return _fractions(measured.lazy()).collect().pipe(_with_round, capture)
 
 
-def _with_round(cuts: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
-    """Number of the packet-side round in which each cut began; null without a capture."""
-    known = rounds.select("flow", "forward", pl.col("start_ns").alias("ts_ns"), "round").sort(
-        "ts_ns"
+def _with_round(cuts: pl.DataFrame, capture: Capture) -> pl.DataFrame:
+    """Number of the round that began last before each cut, in any capture; null without one."""
+    sources = capture.directions.select(KEY)
+    moments = cuts.select(*DIRECTION, "ts_ns").with_row_index("cut")
+    moments = moments.join(sources, on=DIRECTION, how="left", maintain_order="left").rechunk()
+    found = moments.hstack(pl.DataFrame(measured(capture).begun(moments)))
+    last = found.group_by("cut", maintain_order=True).agg(
+        pl.col("round").sort_by("start_ns").last()
     )
-    return cuts.sort("ts_ns").join_asof(
-        known, on="ts_ns", by=["flow", "forward"], strategy="backward", check_sortedness=False
-    )
+    return cuts.with_columns(last["round"])
 
 
 def _from_packets(capture: Capture) -> pl.DataFrame:

@@ -99,6 +99,14 @@ def test_kernel_cuts_replace_those_of_packets() -> None:
     assert table["origin"].to_list() == ["kernel"]
 
 
+@pytest.mark.parametrize(("begin", "number"), [(95, 0), (100, 0), (101, None), (0, 9)])
+def test_a_kernel_cut_is_in_the_round_that_began_last(begin: int, number: int | None) -> None:
+    """At 100 ms; the last of ten rounds that begin at 0 is over by then."""
+    made = rounds(10 if begin == 0 else 1, begin_ns=begin * MS)
+    table = cuts.table(seen(made, kernel=kernel_cut(10, 9.9, alpha=0.02)))
+    assert table["round"].to_list() == [number]
+
+
 def test_a_window_seen_late_has_the_law_that_regrowth_leaves() -> None:
     """Lab run s2501-115: "35 by none of Prague's laws", of 40 by the fallback."""
     late = cuts.table(capture(kernel=kernel_cut(24, 17.4, alpha=0.02, classic_ecn=17.0)))

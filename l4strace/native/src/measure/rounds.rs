@@ -84,6 +84,13 @@ impl Rounds<'_> {
         self.first_frame.get(row).zip(self.last_frame.get(row))
     }
 
+    /// The last round of a direction that began until a moment.
+    pub fn begun(&self, direction: &Direction) -> impl Fn(i64) -> Option<usize> + use<'_> {
+        let mut rows: Vec<usize> = direction.rows.clone().collect();
+        rows.sort_by_key(|row| self.start_ns.get(*row));
+        move |ns| rows[..rows.partition_point(|row| self.start_ns.or_zero(*row) <= ns)].last().copied()
+    }
+
     /// Window of the sender: most packets in flight, but not where the receiver's window ended them (run s4417-000).
     pub fn window(&self, row: usize) -> Option<f64> {
         let received = self.limits.get(row) == Some(&Limit::Rwnd);
@@ -245,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_on_an_edge_is_of_the_earlier_round() {
+    fn a_moment_on_an_edge_has_the_frames_of_the_earlier_round() {
         let rounds = Rounds {
             start_ns: Column::new(&[0, 0, 10, 30], None),
             end_ns: Column::new(&[99, 10, 20, 40], None),
@@ -254,6 +261,8 @@ mod tests {
             ..Rounds::default()
         };
         let direction = Direction { rows: 1..4, ..Direction::default() };
+        let begun = rounds.begun(&direction);
+        assert_eq!([-1, 0, 9, 10, 25, 99].map(begun), [None, Some(1), Some(1), Some(2), Some(2), Some(3)]);
         let at = |ns| rounds.frames_at(&direction, ns);
         assert_eq!([at(10), at(11), at(25), at(30)], [Some((2, 4)), Some((5, 7)), None, Some((8, 9))]);
     }

@@ -288,6 +288,12 @@ impl Measured {
         Ok(of.and_then(|of| rounds.frames_at(&self.directions[of], ns)))
     }
 
+    /// The last round of its direction that began until each moment (`ts_ns`).
+    #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
+    fn begun(&self, moments: Given) -> PyResult<ArrowTable> {
+        phases::begun(&self.rounds()?, &self.keys, &self.directions, &moments)
+    }
+
     /// Steps of the detector, by flow, direction and time.
     fn detector(&self, py: Python<'_>) -> PyResult<ArrowTable> {
         let rounds = self.rounds()?;
