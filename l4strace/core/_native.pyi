@@ -416,7 +416,7 @@ class Measured:
     def begun(self, moments: ArrowRows) -> ArrowTable:
         """The last round that began until `ts_ns`, of the direction `KEY` of each of ``moments``.
 
-        One row each: `round`, `start_ns`, `end_ns`, `queue_delay_us`; null where none had begun.
+        One row each: `round`, `end_ns`, `queue_delay_us`; null where none had begun.
         """
 
     def queue_waits(self, asked: Sequence[tuple[int, int, bool]]) -> ArrowTable:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import behind
+from l4strace.derive import behind, vantage
 from l4strace.derive.measured import measured
 from l4strace.evidence import Capture, over_udp
 from l4strace.prague.constants import (
@@ -95,15 +95,13 @@ def _from_kernel(capture: Capture) -> pl.DataFrame:
 
 
 def _with_round(cuts: pl.DataFrame, capture: Capture) -> pl.DataFrame:
-    """Number of the round that began last before each cut, in any capture; null without one."""
-    sources = capture.directions.select(KEY)
-    moments = cuts.select(*DIRECTION, "ts_ns").with_row_index("cut")
-    moments = moments.join(sources, on=DIRECTION, how="left", maintain_order="left").rechunk()
-    found = moments.hstack(pl.DataFrame(measured(capture).begun(moments)))
-    last = found.group_by("cut", maintain_order=True).agg(
-        pl.col("round").sort_by("start_ns").last()
+    """Number of the packet-side round in which each cut began; null without a capture."""
+    near = vantage.nearest(capture).select(KEY)
+    moments = cuts.select(*DIRECTION, "ts_ns").join(
+        near, on=DIRECTION, how="left", maintain_order="left"
     )
-    return cuts.with_columns(last["round"])
+    begun = pl.DataFrame(measured(capture).begun(moments.rechunk()))
+    return cuts.with_columns(begun["round"])
 
 
 def _from_packets(capture: Capture) -> pl.DataFrame:

@@ -5,7 +5,7 @@ import pytest
 
 from l4strace.derive.senders import cuts
 from l4strace.evidence import Capture
-from tests.support.frames import MS, capture, frame, rounds
+from tests.support.frames import MS, capture, frame, rounds, stack
 
 PACKET = 1 << 20
 
@@ -105,6 +105,17 @@ def test_a_kernel_cut_is_in_the_round_that_began_last(begin: int, number: int | 
     made = rounds(10 if begin == 0 else 1, begin_ns=begin * MS)
     table = cuts.table(seen(made, kernel=kernel_cut(10, 9.9, alpha=0.02)))
     assert table["round"].to_list() == [number]
+
+
+def test_rounds_of_kernel_cuts_are_those_of_the_capture_nearest_to_the_sender() -> None:
+    """Those of the receiver's began later, and it counts others."""
+    run = capture(
+        flows=frame("flows", source=[0, 1], vantage=["client", "server"]),
+        directions=frame("directions", source=[0, 1]),
+        rounds=stack(rounds(20, begin_ns=-5 * MS), rounds(20, source=1, begin_ns=9 * MS)),
+        kernel=kernel_cut(10, 9.9, alpha=0.02),
+    )
+    assert cuts.table(run)["round"].to_list() == [10]
 
 
 def test_a_window_seen_late_has_the_law_that_regrowth_leaves() -> None:

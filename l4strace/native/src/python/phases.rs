@@ -87,7 +87,6 @@ pub fn begun(
     let found: Vec<Option<usize>> = numbered(known, keys(moments)?).enumerate().map(row).collect();
     let mut t = Columns::of_rows(found.len());
     t.u32("round", found.iter().map(|row| rounds.round.get((*row)?)));
-    t.i64("start_ns", found.iter().map(|row| rounds.start_ns.get((*row)?)));
     t.i64("end_ns", found.iter().map(|row| rounds.end_ns.get((*row)?)));
     t.f64("queue_delay_us", found.iter().map(|row| rounds.queue_delay_us.get((*row)?)));
     t.finish()
