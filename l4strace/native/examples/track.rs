@@ -4,7 +4,6 @@
 use std::env;
 use std::hint::black_box;
 
-use l4strace_native::batch::Batch;
 use l4strace_native::packet::Packet;
 use l4strace_native::read::{reason, Decoder, Input, ReadError, Sink, Source};
 use l4strace_native::track::{Tracker, UdpFlows};
@@ -18,9 +17,9 @@ struct Followed {
 }
 
 impl Sink for Followed {
-    fn packets(&mut self, batch: &mut Batch) {
-        self.packets += batch.packets().len() as u64;
-        self.tracker.packets(batch.packets());
+    fn packets(&mut self, packets: &[Packet]) {
+        self.packets += packets.len() as u64;
+        self.tracker.packets(packets);
     }
 
     fn datagram(&mut self, packet: &Packet, payload: &[u8]) {

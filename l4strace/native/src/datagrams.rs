@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::batch::Batch;
 use crate::packet::{FlowKey, Network, Packet};
 use crate::read::{PacketStream, ReadError, Sink};
 use crate::track::{Stated, Statements, Transport};
@@ -70,7 +69,7 @@ impl Only {
 }
 
 impl Sink for Kept {
-    fn packets(&mut self, _: &mut Batch) {}
+    fn packets(&mut self, _: &[Packet]) {}
 
     fn datagram(&mut self, packet: &Packet, payload: &[u8]) {
         let key = FlowKey { network: Network::default(), ..packet.key };

@@ -1,7 +1,6 @@
 //! Per-packet work of l4strace: decode, tracking and replay. Everything but `python` is plain Rust.
 
 pub mod acks;
-pub mod batch;
 pub mod chart;
 pub mod datagrams;
 pub mod decode;

@@ -36,7 +36,6 @@ use link::{Match, Seen};
 use plan::{spread, Plan, Way};
 use window::Waiting;
 
-use crate::batch::Batch;
 use crate::packet::Packet;
 use crate::read::{self, Input, PacketStream, ReadError, Sink};
 use crate::track::{Retrace, UdpRetrace};
@@ -194,8 +193,8 @@ struct Sight<'p> {
 }
 
 impl Sink for Sight<'_> {
-    fn packets(&mut self, batch: &mut Batch) {
-        for packet in batch.packets() {
+    fn packets(&mut self, packets: &[Packet]) {
+        for packet in packets {
             self.reached = self.reached.max(Some(packet.ts_ns));
             if let Some(at) = self.flows.place(packet) {
                 self.see(&Segment(packet), at.flow, at.forward);

@@ -8,7 +8,6 @@ use super::pcap::{self, Pcap};
 use super::pcapng::{self, Pcapng};
 use super::record::{Record, Step};
 use super::Sink;
-use crate::batch::Batch;
 use crate::decode::{self, Fragment, Outcome, Payload};
 use crate::packet::Packet;
 use crate::stats::{Loss, Stats};
@@ -21,6 +20,9 @@ enum Format {
 
 /// Timestamps are kept within these, so that no difference or small sum of them overflows.
 const TIMES: Range<i64> = 0..1 << 62;
+
+/// Packets handed over together at most.
+const BATCH: usize = 32;
 
 /// What [`Decoder::next`] made of the bytes at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +56,6 @@ pub struct Decoder {
     pub stats: Stats,
     fragments: Fragments,
     offset: u64,
-    batch: Batch,
 }
 
 impl Decoder {
@@ -71,7 +72,7 @@ impl Decoder {
             return Err(describe(start));
         };
         let (stats, fragments) = (Stats::default(), Fragments::default());
-        Ok(Decoder { format, header, info, stats, fragments, offset: 0, batch: Batch::new() })
+        Ok(Decoder { format, header, info, stats, fragments, offset: 0 })
     }
 
     /// Looks at the next record and decodes it into `packet`.
@@ -96,7 +97,8 @@ impl Decoder {
     /// Consumes all records that are complete in `bytes` and hands over their packets, a few at once;
     /// returns how many bytes that was and how many are needed for one step more (`None`: stop).
     pub fn feed(&mut self, bytes: &[u8], sink: &mut impl Sink) -> (u64, Option<usize>) {
-        let (mut done, mut batch) = (self.begin(), std::mem::take(&mut self.batch));
+        let mut batch = [Packet::default(); BATCH];
+        let (mut done, mut held) = (self.begin(), 0);
         let wanted = loop {
             let rest = usize::try_from(done).ok().and_then(|n| bytes.get(n..)).unwrap_or_default();
             let record = match self.step(rest) {
@@ -109,18 +111,17 @@ impl Decoder {
                 }
             };
             done += record.size;
-            let packet = batch.place();
-            match self.decode(&record, rest, packet) {
-                Decoded::Tcp => batch.keep(),
-                Decoded::Udp(Payload { at, len }) => sink.datagram(packet, &rest[at..at + len]),
+            match self.decode(&record, rest, &mut batch[held]) {
+                Decoded::Tcp => held += 1,
+                Decoded::Udp(Payload { at, len }) => sink.datagram(&batch[held], &rest[at..at + len]),
                 Decoded::Neither => {}
             }
-            if batch.is_full() {
-                self.hand_over(&mut batch, sink);
+            if held == BATCH {
+                self.hand_over(&batch, sink);
+                held = 0;
             }
         };
-        self.hand_over(&mut batch, sink);
-        self.batch = batch;
+        self.hand_over(&batch[..held], sink);
         (done, wanted)
     }
 
@@ -139,10 +140,9 @@ impl Decoder {
     }
 
     #[inline]
-    fn hand_over(&mut self, batch: &mut Batch, sink: &mut impl Sink) {
-        self.info.tcp_packets += batch.packets().len() as u64;
-        sink.packets(batch);
-        batch.clear();
+    fn hand_over(&mut self, packets: &[Packet], sink: &mut impl Sink) {
+        self.info.tcp_packets += packets.len() as u64;
+        sink.packets(packets);
     }
 
     /// Consumes the file header, once.

@@ -21,7 +21,6 @@ mod source;
 mod stream;
 pub(crate) mod window;
 
-use crate::batch::Batch;
 use crate::packet::Packet;
 
 pub use chunks::Chunks;
@@ -35,8 +34,7 @@ pub use stream::{open, PacketStream};
 
 /// Takes what is decoded, in the order of the capture but for TCP packets, which come a few at once.
 pub trait Sink {
-    /// Who keeps them leaves another batch.
-    fn packets(&mut self, batch: &mut Batch);
+    fn packets(&mut self, packets: &[Packet]);
 
     /// A UDP datagram, and what the capture holds of its payload.
     fn datagram(&mut self, packet: &Packet, payload: &[u8]) {
@@ -47,8 +45,8 @@ pub trait Sink {
 /// Takes TCP packets alone.
 impl<F: FnMut(&[Packet])> Sink for F {
     #[inline]
-    fn packets(&mut self, batch: &mut Batch) {
-        self(batch.packets());
+    fn packets(&mut self, packets: &[Packet]) {
+        self(packets);
     }
 }
 

@@ -5,7 +5,6 @@ use std::io::Read;
 
 use super::capture::Capture;
 use super::Run;
-use crate::batch::Batch;
 use crate::packet::Packet;
 use crate::read::{reason, Decoder, ReadError, Sink, SourceInfo};
 use crate::stats::Stats;
@@ -124,8 +123,8 @@ impl<R: Read> Follower<R> {
 }
 
 impl Sink for Capture {
-    fn packets(&mut self, batch: &mut Batch) {
-        self.tracker.packets(batch.packets());
+    fn packets(&mut self, packets: &[Packet]) {
+        self.tracker.packets(packets);
     }
 
     fn datagram(&mut self, packet: &Packet, payload: &[u8]) {

@@ -2,7 +2,6 @@
 
 use super::capture::Capture;
 use super::Watcher;
-use crate::batch::Batch;
 use crate::packet::Packet;
 use crate::pair::Interfaces;
 use crate::read::{self, Input, ReadError, Sink};
@@ -64,9 +63,10 @@ struct Traffic<'t, 'scope, 'env> {
 }
 
 impl Sink for Traffic<'_, '_, '_> {
-    fn packets(&mut self, batch: &mut Batch) {
-        batch.packets().iter().for_each(|packet| self.interfaces.segment(packet));
-        self.pipeline.packets(batch);
+    #[inline]
+    fn packets(&mut self, packets: &[Packet]) {
+        packets.iter().for_each(|packet| self.interfaces.segment(packet));
+        self.pipeline.packets(packets);
     }
 
     fn datagram(&mut self, packet: &Packet, payload: &[u8]) {

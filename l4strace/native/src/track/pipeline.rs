@@ -11,14 +11,16 @@ use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use super::Tracker;
-use crate::batch::Batch;
 use crate::packet::Packet;
 
 /// Packets that are followed (in some 5 ms) before the thread is started.
 const SMALL: u64 = 1 << 15;
 
+/// Packets that are handed over together: to wake a thread takes as long as to follow some fifty.
+const BATCH: usize = 512;
+
 /// Batches that there are, in 2 MB, which the caches hold.
-const BATCHES: usize = 32;
+const BATCHES: usize = 16;
 
 /// How many threads read and follow a capture, and from which packet on.
 #[derive(Clone, Copy, Debug)]
@@ -70,16 +72,16 @@ enum Stage<'scope> {
 
 impl Pipeline<'_, '_> {
     /// Takes packets in the order of the capture.
-    pub fn packets(&mut self, batch: &mut Batch) {
+    pub fn packets(&mut self, packets: &[Packet]) {
         match &mut self.stage {
             Stage::Here(tracker) => {
-                tracker.packets(batch.packets());
-                self.alone = self.alone.saturating_sub(batch.packets().len() as u64);
+                tracker.packets(packets);
+                self.alone = self.alone.saturating_sub(packets.len() as u64);
                 if self.alone == 0 {
                     self.start();
                 }
             }
-            Stage::Beside(beside) => beside.packets(batch),
+            Stage::Beside(beside) => beside.add(packets),
         }
     }
 
@@ -124,43 +126,51 @@ impl Follow for Tracker {
 
 /// The thread, and the batches on their way to it and back.
 struct Beside<'scope, T> {
-    full: SyncSender<Batch>,
-    followed: Receiver<Batch>,
+    filling: Vec<Packet>,
+    full: SyncSender<Vec<Packet>>,
+    followed: Receiver<Vec<Packet>>,
     thread: ScopedJoinHandle<'scope, T>,
 }
 
 impl<'scope, T: Follow + 'scope> Beside<'scope, T> {
     /// Takes over `tracker`, unless no thread can be started.
     fn start(scope: &'scope Scope<'scope, '_>, tracker: &mut T) -> Option<Self> {
-        let (full, to_follow) = sync_channel::<Batch>(BATCHES);
+        let (full, to_follow) = sync_channel::<Vec<Packet>>(BATCHES);
         let (back, followed) = sync_channel(BATCHES);
-        // The caller fills one.
-        (1..BATCHES).try_for_each(|_| back.send(Batch::new())).ok()?;
+        (1..BATCHES).try_for_each(|_| back.send(Vec::new())).ok()?;
         let (give, take) = sync_channel::<T>(1);
         let work = move || {
             let mut tracker = take.recv().unwrap_or_default();
-            for mut batch in to_follow {
-                tracker.packets(batch.packets());
-                batch.clear();
-                let _ = back.send(batch); // the caller may wait for no more
+            for mut packets in to_follow {
+                tracker.packets(&packets);
+                packets.clear();
+                let _ = back.send(packets); // the caller may wait for no more
             }
             tracker.finish();
             tracker
         };
         let thread = thread::Builder::new().name("l4strace-track".into()).spawn_scoped(scope, work).ok()?;
         give.send(std::mem::take(tracker)).ok()?;
-        Some(Beside { full, followed, thread })
+        Some(Beside { filling: Vec::new(), full, followed, thread })
     }
 
-    /// Keeps the batch and leaves one that is followed. After a panic of the thread nobody takes batches, nor gives
-    /// them back: [`Beside::end`] passes it on.
-    fn packets(&self, batch: &mut Batch) {
-        let next = self.followed.recv().unwrap_or_else(|_| Batch::new());
-        let _ = self.full.send(std::mem::replace(batch, next));
+    #[inline]
+    fn add(&mut self, packets: &[Packet]) {
+        self.filling.extend_from_slice(packets);
+        if self.filling.len() >= BATCH {
+            self.hand_over();
+        }
+    }
+
+    /// After a panic of the thread nobody takes batches, nor gives them back: [`Beside::end`] passes it on.
+    fn hand_over(&mut self) {
+        let next = self.followed.recv().unwrap_or_default();
+        let _ = self.full.send(std::mem::replace(&mut self.filling, next));
     }
 
     /// The tracker when all is followed. Panics as the thread did.
-    fn end(self) -> T {
+    fn end(mut self) -> T {
+        self.hand_over();
         drop(self.full);
         self.thread.join().unwrap_or_else(|payload| resume_unwind(payload))
     }

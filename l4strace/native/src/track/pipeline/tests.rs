@@ -3,7 +3,6 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use super::*;
-use crate::batch::MOST;
 use crate::track::testing::turn;
 
 fn on(most: usize) -> Threads {
@@ -15,18 +14,9 @@ fn conversations(ports: u16) -> Vec<Packet> {
     each.zip(1..).map(|((n, port), frame)| turn(n, port, frame)).collect()
 }
 
-fn batch(packets: &[Packet]) -> Batch {
-    let mut batch = Batch::new();
-    for packet in packets {
-        *batch.place() = *packet;
-        batch.keep();
-    }
-    batch
-}
-
 fn tracked(threads: Threads, packets: &[Packet], at_once: usize) -> Tracker {
     let feed = |pipeline: &mut Pipeline<'_, '_>| {
-        packets.chunks(at_once).for_each(|packets| pipeline.packets(&mut batch(packets)));
+        packets.chunks(at_once).for_each(|packets| pipeline.packets(packets));
         Ok::<_, ()>(())
     };
     follow(threads, feed).unwrap()
@@ -39,7 +29,7 @@ fn threads_and_pieces_change_nothing() {
         let packets = conversations(ports);
         let alone = tracked(on(1), &packets, 32);
         assert_eq!(alone.flows.len(), usize::from(ports) + usize::from(ports).div_ceil(3));
-        for (most, at_once) in [(2, 32), (3, 1), (16, 200), (1, 7)] {
+        for (most, at_once) in [(2, 32), (3, 1), (16, 1000), (1, 7)] {
             let several = tracked(on(most), &packets, at_once);
             assert!(alone.rounds == several.rounds, "{most} threads, {at_once} packets at once");
             assert_eq!(alone.starts(), several.starts());
@@ -76,22 +66,15 @@ impl Follow for Notes {
 fn noted(frames: u64, fatal: Option<u64>) -> Notes {
     thread::scope(|scope| {
         let mut notes = Notes { fatal, ..Notes::default() };
-        let beside = Beside::start(scope, &mut notes).expect("a thread");
-        let mut filling = Batch::new();
-        for frame in 1..=frames {
-            *filling.place() = Packet { frame, ..Packet::default() };
-            filling.keep();
-            if filling.is_full() || frame == frames {
-                beside.packets(&mut filling);
-            }
-        }
+        let mut beside = Beside::start(scope, &mut notes).expect("a thread");
+        (1..=frames).for_each(|frame| beside.add(&[Packet { frame, ..Packet::default() }]));
         beside.end()
     })
 }
 
 #[test]
 fn every_packet_arrives_once_and_in_order() {
-    for frames in [0, 1, MOST as u64, 4 * (BATCHES * MOST) as u64 + 1] {
+    for frames in [0, 1, BATCH as u64, 4 * (BATCHES * BATCH) as u64 + 1] {
         let notes = noted(frames, None);
         assert!(notes.frames.into_iter().eq(1..=frames));
         assert_eq!(notes.finished, 1);
@@ -100,7 +83,7 @@ fn every_packet_arrives_once_and_in_order() {
 
 #[test]
 fn a_bug_on_the_thread_is_the_callers() {
-    let frames = 4 * (BATCHES * MOST) as u64;
+    let frames = 4 * (BATCHES * BATCH) as u64;
     for fatal in [1, 1000, frames] {
         let payload =
             catch_unwind(AssertUnwindSafe(|| noted(frames, Some(fatal)).finished)).expect_err("a panic");
@@ -113,7 +96,8 @@ fn a_file_that_cannot_be_read_further_ends_the_work() {
     let packets = conversations(30);
     for most in [1, 2] {
         let feed = |pipeline: &mut Pipeline<'_, '_>| {
-            packets.chunks(200).for_each(|packets| pipeline.packets(&mut batch(packets)));
+            pipeline.packets(&packets);
+            pipeline.packets(&packets);
             Err("a disk that fails")
         };
         assert_eq!(follow(on(most), feed).err(), Some("a disk that fails"));
