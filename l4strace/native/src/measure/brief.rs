@@ -102,11 +102,12 @@ mod tests {
     use super::*;
 
     const APP_LIMITED: usize = 3;
+    const BY_FEEDBACK: usize = 5;
 
     /// Seven rounds of the second of two directions.
     fn found(of: &Rounds<'_>) -> Brief {
         let mut limits = [Limit::Cwnd; 7];
-        limits[APP_LIMITED] = Limit::App;
+        (limits[APP_LIMITED], limits[BY_FEEDBACK]) = (Limit::App, Limit::Feedback);
         let rounds = Rounds { limits: &limits, ..*of };
         let mut found = briefs(&rounds, &[0..0, 0..7].map(|rows| Direction { rows, ..Direction::default() }));
         assert_eq!((found.len(), found[0].of), (1, 1), "the first has no rounds");
@@ -124,11 +125,19 @@ mod tests {
     }
 
     #[test]
+    fn the_time_of_all_rounds() {
+        let (starts, ends) = ([3, 1, 2, 4, 5, 6, 7], [4, 2, 9, 5, 6, 7, 8]);
+        let (start_ns, end_ns) = (Column::new(&starts, None), Column::new(&ends, None));
+        let brief = found(&Rounds { start_ns, end_ns, ..Rounds::default() });
+        assert_eq!((brief.start_ns, brief.end_ns), (Some(1), Some(9)));
+    }
+
+    #[test]
     fn shares_are_of_the_rounds_that_they_are_about() {
         let times = Column::new(&[1.0; 7], Some(Bits { bytes: &[0b0001_0001], offset: 0 }));
         let repeated = Column::new(&[0, 0, 0, 1, 2, 1, 1], None);
         let brief = found(&Rounds { retransmits: repeated, sacked_rtt_max_us: times, ..Rounds::default() });
-        assert_eq!((brief.by_window, brief.with_holes), (6.0 / 7.0, Some(0.25)));
+        assert_eq!((brief.by_window, brief.with_holes), (5.0 / 7.0, Some(0.25)));
         assert_eq!(found(&Rounds::default()).with_holes, None, "nothing was retransmitted");
         let ece_acks = Column::new(&[0, 1, 9, 5, 8, 0, 9], None);
         let rtt_samples = Column::new(&[9; 7], Some(Bits { bytes: &[0b0111_0111], offset: 0 }));

@@ -63,7 +63,7 @@ mod tests {
     use super::super::Column;
     use super::*;
 
-    /// Ten rounds of a quarter of a second: the first two are the start, and one of eight is slower.
+    /// Ten rounds of a quarter of a second: the first two are the start, and what follows grows.
     #[test]
     fn rounds_in_the_time_count() {
         let starts: Vec<i64> = (0..10).map(|round| round * SLICE_NS / 2).collect();
@@ -71,7 +71,7 @@ mod tests {
         let rounds = Rounds {
             start_ns: Column::new(&starts, None),
             end_ns: Column::new(&ends, None),
-            acked_bytes: Column::new(&[1, 1, 96, 96, 128, 128, 128, 128, 160, 160], None),
+            acked_bytes: Column::new(&[1, 1, 96, 96, 128, 128, 128, 128, 160, 288], None),
             inflight_max_packets: Column::new(&[10, 20, 30, 40, 40, 40, 40, 40, 40, 40], None),
             slow_start: &[None, Some(true), Some(false), None, None, None, None, None, None, None],
             ..Rounds::default()
@@ -80,14 +80,16 @@ mod tests {
             let directions = [Direction { rows: 0..10, ..Direction::default() }, Direction::default()];
             during(&rounds, &directions, &[0, 1], (begin_ns, end_ns))
         };
+        let rate = |bytes: f64| bytes / SLICE_NS as f64;
         let all = During {
             of: 0,
-            carried_bytes: 1026,
+            carried_bytes: 1154,
             grown_ns: Some(SLICE_NS),
             grown_packets: Some(30),
-            spread: Some(0.5),
+            spread: Some((rate(448.0) - rate(192.0)) / rate(256.0)),
         };
         assert_eq!(of(0, ends[9]), [all]);
+        assert_eq!(of(0, ends[9] - 1)[0].spread, Some(0.5), "without the last, which ends later");
         let [late] = &of(starts[3], starts[3])[..] else { panic!("one round begins there") };
         assert_eq!((late.carried_bytes, late.grown_ns, late.spread), (96, None, None));
         assert_eq!(of(-2, -1), []);

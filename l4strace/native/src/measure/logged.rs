@@ -143,13 +143,14 @@ mod tests {
 
     #[test]
     fn the_counter_grows_by_the_marks_of_the_rounds_between_its_samples() {
-        let delivered_ce = vec![(50 * MS, 7.0), (60 * MS, 900.0), (150 * MS, 9.0), (300 * MS, 20.0)];
+        let delivered_ce =
+            vec![(50 * MS, 7.0), (60 * MS, 900.0), (150 * MS, 9.0), (200 * MS, 9.0), (300 * MS, 20.0)];
         let (low, high) = (Column::new(&[1, 2, 4], None), Column::new(&[1, 10, 5], None));
         let found = of(
             &Log { delivered_ce, ..Log::default() },
             Compared { marks: [low, high], ..Compared::default() },
         );
-        assert_eq!((found.samples, found.delivered_ce), (3, Some(13)), "900 is another socket's");
+        assert_eq!((found.samples, found.delivered_ce), (4, Some(13)), "900 is another socket's");
         assert_eq!((found.marks, found.most), ([6, 15], Some(10)));
     }
 
