@@ -40,10 +40,10 @@ pub fn weighted_quantiles(mut values: Vec<Weighted>, shares: &[f64]) -> Vec<f64>
     shares.iter().map(|share| values[values.partition_point(|(_, part)| part < share).min(last)].0).collect()
 }
 
-/// The value below which half of the weights lie, as `weighted_quantiles` has it.
+/// The smallest value up to which half of the weights come. Sums are compared, and no parts of them: these round.
 pub fn weighted_median(mut values: Vec<Weighted>) -> Option<f64> {
     values.retain(|(_, weight)| *weight > 0.0);
-    let inverse = 1.0 / values.iter().map(|(_, weight)| weight).sum::<f64>();
+    let half = values.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
     // Of those that are left, the half with the value; `below` is the weight of what lies below all of them.
     let (mut left, mut below) = (&mut values[..], 0.0);
     while left.len() > 1 {
@@ -51,21 +51,9 @@ pub fn weighted_median(mut values: Vec<Weighted>) -> Option<f64> {
         left.select_nth_unstable_by(middle, |(a, _), (b, _)| a.total_cmp(b));
         let (low, high) = left.split_at_mut(middle);
         let until = below + low.iter().map(|(_, weight)| weight).sum::<f64>();
-        (left, below) = if until * inverse < 0.5 { (high, until) } else { (low, below) };
+        (left, below) = if until < half { (high, until) } else { (low, below) };
     }
     left.first().map(|(value, _)| *value)
-}
-
-/// The smallest value up to which half of the weights come: sums are compared, and no parts of them.
-pub fn middle(mut values: Vec<Weighted>) -> Option<f64> {
-    values.sort_unstable_by(|(a, _), (b, _)| a.total_cmp(b));
-    let half = values.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
-    let mut so_far = 0.0;
-    let mut reached = values.into_iter().skip_while(|(_, weight)| {
-        so_far += weight;
-        so_far < half
-    });
-    reached.next().map(|(value, _)| value)
 }
 
 /// The value at a place in order, and those beyond it. What 0 over 0 gives is the largest, whatever its sign.

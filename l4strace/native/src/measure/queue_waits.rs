@@ -1,6 +1,6 @@
 //! How long the packets of a direction waited, in all of its rounds: those of its start count, too.
 
-use super::numbers::{median, middle, quantile};
+use super::numbers::{median, quantile, weighted_median};
 use super::rounds::{Direction, Rounds};
 
 /// Queue delay below which no AQM marks: half of DualPI2's step, as of CoDel's ce_threshold for L4S
@@ -36,9 +36,9 @@ pub fn waits(rounds: &Rounds<'_>, directions: &[Direction], asked: &[usize]) -> 
         let in_flight = rows().filter_map(|row| rounds.inflight_max_packets.get(row));
         Waits {
             of,
-            timed_us: middle(waited().map(|(row, us)| (us, rounds.length_ns(row) as f64)).collect()),
+            timed_us: weighted_median(waited().map(|(row, us)| (us, rounds.length_ns(row) as f64)).collect()),
             low_us: quantile(&mut packets.iter().map(|(us, _)| *us).collect::<Vec<_>>(), LOW),
-            packets_us: middle(packets),
+            packets_us: weighted_median(packets),
             in_flight: median(&mut in_flight.map(f64::from).collect::<Vec<_>>()),
             empty_packets: empty().map(|row| u64::from(rounds.acked_packets.or_zero(row))).sum(),
             empty_marked: empty().map(|row| u64::from(rounds.ce_best.or_zero(row))).sum(),
