@@ -79,14 +79,8 @@ def scalable_over_tcp(capture: Capture) -> pl.DataFrame:
     return scalable(capture).join(over_udp(capture), on=["source", "flow"], how="anti")
 
 
-@kept
-def rounds(capture: Capture) -> pl.DataFrame:
-    """Rounds as the capture nearest to each direction's sender saw them."""
-    return of_rounds(capture, capture.rounds)
-
-
 def of_rounds(capture: Capture, table: pl.DataFrame) -> pl.DataFrame:
-    """Rows of ``table``, which follow from rounds, as that capture saw them."""
+    """Rows of ``table``, which follow from rounds, from the capture nearest to each sender."""
     # The largest table: with one capture it need not be copied, whatever logs there are.
     return table if _alone(capture) else once(capture, table)
 

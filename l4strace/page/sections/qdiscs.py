@@ -62,8 +62,9 @@ def _packets(case: Case) -> list[Trace]:
     """Queue delay of the direction that carried most, as its packets show it."""
     carried = case.evidence.directions.sort("payload_bytes", descending=True).head(1)
     x = case.axis.column("end_ns").alias("x")
-    delays = vantage.rounds(case.evidence).select(*KEY, "end_ns", "queue_delay_us")
-    rounds = delays.join(carried.select(KEY), on=KEY, how="semi")
+    delays = case.evidence.rounds.select(*KEY, "end_ns", "queue_delay_us")
+    near = vantage.of_rounds(case.evidence, delays)
+    rounds = near.join(carried.select(KEY), on=KEY, how="semi")
     rounds = rounds.drop_nulls("queue_delay_us").with_columns(x)
     if rounds.is_empty():
         return []
