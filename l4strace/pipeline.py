@@ -22,7 +22,6 @@ from l4strace import console, evidence_packets, rules
 from l4strace.bottleneck import table as bottleneck
 from l4strace.core import _native
 from l4strace.derive import (
-    brief,
     coexistence,
     datagrams,
     guard,
@@ -31,6 +30,7 @@ from l4strace.derive import (
     noise,
     numbers,
     one_way,
+    overall,
     phases,
     queue_delay,
     spikes,
@@ -87,7 +87,7 @@ SHARED = (
     numbers.named,
     numbers.paths,
     phases.found,
-    brief.directions,
+    overall.directions,
 )
 """Small tables that rules read as well, and that depend on the capture alone."""
 
@@ -222,8 +222,6 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     reasons = tuple(broken[name] for name in DERIVED if name in broken)
     undecided = {"broken": reasons, FALLBACK: TABLES[FALLBACK].empty()}
     evidence = Evidence(**values | tables | undecided)
-    # For the rules, while the native core has the rounds.
-    brief.directions(capture)
     for kept in SHARED:
         hand_on(kept, capture, evidence)
     # The proof asks for it once more.

@@ -407,8 +407,8 @@ class Measured:
     def sums(self, known: ArrowRows, asked: Sequence[int]) -> ArrowTable:
         """What these near directions (`of`) carried: `rounds`, `acked`, `marks`, `losses`."""
 
-    def brief(self) -> ArrowTable:
-        """What all rounds of each direction show: see `derive.brief`."""
+    def overall(self) -> ArrowTable:
+        """What all rounds of each direction show: see `derive.overall`."""
 
     def frames_at(self, direction: tuple[int, int, bool], ns: int) -> tuple[int, int] | None:
         """First and last frame of the first round of ``direction`` that contains time ``ns``."""

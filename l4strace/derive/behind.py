@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import brief, neighbors
+from l4strace.derive import neighbors, overall
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY, PATH
 
@@ -23,7 +23,7 @@ def counts(capture: Capture) -> pl.DataFrame:
 
     Under classic ECN ECE may last for several rounds, and CWR follows losses, too: the fewer count.
     """
-    echoed = brief.directions(capture).lazy().select(*KEY, "echoed")
+    echoed = overall.directions(capture).lazy().select(*KEY, "echoed")
     ways = neighbors.directions(capture).lazy()
     answered = pl.min_horizontal("cwr_packets", pl.col("echoed").fill_null(0))
     reported = pl.coalesce("ce_fed_back_best", answered, 0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from l4strace.derive import brief, vantage
+from l4strace.derive import overall, vantage
 from l4strace.evidence import Capture, kept
 from l4strace.schema.keys import KEY
 
@@ -60,5 +60,5 @@ def echoed(capture: Capture) -> pl.DataFrame:
         .with_columns(pl.col("marked", "segments").cast(pl.Int64), share=share)
         .collect()
     )
-    whole = brief.directions(capture).filter(pl.col("echo_went_on") >= EVERY_PACKET)
+    whole = overall.directions(capture).filter(pl.col("echo_went_on") >= EVERY_PACKET)
     return found.join(whole, on=KEY, how="semi")

@@ -105,9 +105,9 @@ def during(capture: Capture, asked: pl.DataFrame, begin_ns: int, end_ns: int) ->
 
     No row where there are no rounds.
 
-    Columns: KEY, `carried_bytes`, begin of the first round after slow start (`grown_ns`) with its
-    packets in flight (`grown_packets`), and `spread` of the rate: from the 10th to the 90th
-    percentile, by its median.
+    Columns: KEY, `carried_bytes`, when slow start had ended (`exit_ns`) with how many packets in
+    flight (`exit_packets`), and `spread` of the rate: from the 10th to the 90th percentile, by its
+    median.
     """
     keys = vantage.of_rounds(capture, asked).select(KEY).rows()
     return pl.DataFrame(measured(capture).during(keys, begin_ns, end_ns))

@@ -11,12 +11,12 @@ import polars as pl
 from l4strace.core import _native
 from l4strace.derive import (
     behind,
-    brief,
     marked,
     neighbors,
     noise,
     numbers,
     one_way,
+    overall,
     phases,
     queue_delay,
 )
@@ -140,7 +140,7 @@ def mangled(capture: Capture) -> pl.DataFrame:
     )
     modes = capture.flows.lazy().select("source", "flow", "mode")
     own = ("ce_fed_back_hi", "max_payload", "ceb_bytes", "e1b_bytes", "e0b_bytes")
-    shown = brief.directions(capture).lazy().select(*KEY, shown="ce_bytes_known")
+    shown = overall.directions(capture).lazy().select(*KEY, shown="ce_bytes_known")
     zeroed = (pl.col("ace_distinct") == 1) & (pl.col("ace_first") == 0)
     reported = (pl.col("ce_fed_back_hi") * 4 + 8) * pl.col("max_payload")
     silent = pl.col("ceb_bytes") > reported

@@ -35,7 +35,7 @@ collectors/FORMAT.md, section "trailer"
 
 import polars as pl
 
-from l4strace.derive import brief
+from l4strace.derive import overall
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import CAPTURES, SENDER_LOGS, Stat, lost_in
@@ -86,7 +86,7 @@ def _after(evidence: Evidence) -> dict[int, float]:
     )
     # A socket that leaves Prague, as for Reno without AccECN, has no more to log.
     ends = ends.filter(~pl.col("released"))
-    directions = brief.directions(evidence).select("flow", "start_ns", "end_ns")
+    directions = overall.directions(evidence).select("flow", "start_ns", "end_ns")
     lasts = (
         ends.join(directions, on="flow")
         .group_by("source")

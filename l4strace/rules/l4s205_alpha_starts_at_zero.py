@@ -45,7 +45,7 @@ README, update of 2019-11-11
 
 import polars as pl
 
-from l4strace.derive import brief
+from l4strace.derive import overall
 from l4strace.derive.senders import logged
 from l4strace.evidence import Evidence, Row, over_udp
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
@@ -134,7 +134,9 @@ def _from_packets(evidence: Evidence) -> pl.DataFrame:
 def _senders(evidence: Evidence, flows: pl.DataFrame) -> pl.DataFrame:
     """What the rounds of ECT(1) senders in ``flows`` show."""
     senders = subjects.scalable(evidence).join(flows, on=["source", "flow"], how="semi")
-    return brief.directions(evidence).join(senders, on=subjects.KEY, how="semi").sort(subjects.KEY)
+    return (
+        overall.directions(evidence).join(senders, on=subjects.KEY, how="semi").sort(subjects.KEY)
+    )
 
 
 def _over_udp(evidence: Evidence) -> pl.DataFrame:

@@ -32,7 +32,7 @@ RFC 9331 section 4.3 (limit bursts); RFC 9956 (NQB); tcp_prague.c, prague_burst_
 
 import polars as pl
 
-from l4strace.derive import brief
+from l4strace.derive import overall
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, datagrams, subjects
@@ -62,7 +62,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         why = "no direction with ECT(1) or DSCP 45 and enough data to estimate its rate"
         return datagrams.lacking(datagrams.ect1(evidence), why)
     long = (
-        rated.join(brief.directions(evidence), on=subjects.KEY)
+        rated.join(overall.directions(evidence), on=subjects.KEY)
         .with_columns((pl.col("burst_bytes") * 8e6 / pl.col("rate_bps")).alias("burst_us"))
         .filter(
             (pl.col("bursts") >= MIN_ROUNDS)

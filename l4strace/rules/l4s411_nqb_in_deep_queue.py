@@ -37,7 +37,7 @@ RFC 9956; RFC 9332
 import polars as pl
 
 from l4strace.core import _native
-from l4strace.derive import brief, neighbors, one_way
+from l4strace.derive import neighbors, one_way, overall
 from l4strace.evidence import Evidence, Row, traffic
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import subjects
@@ -126,7 +126,7 @@ def _judged(evidence: Evidence, row: Row, beside: pl.DataFrame) -> Finding | Ski
 
 def _limited(evidence: Evidence, row: Row) -> float | None:
     """Share of the rounds that the window limits; null where no feedback shows it."""
-    own = brief.directions(evidence).filter(**{name: row[name] for name in KEY})
+    own = overall.directions(evidence).filter(**{name: row[name] for name in KEY})
     share_of: float | None = own.select(pl.col("by_window").first()).item()
     return share_of
 

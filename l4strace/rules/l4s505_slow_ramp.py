@@ -92,13 +92,13 @@ def _exit(evidence: Evidence, phase: Phase) -> str:
     known = known.filter(pl.col("vantage") != "middle")
     found = during(evidence, known, phase["start_ns"], end)
     carried_most = pl.col("carried_bytes") == pl.col("carried_bytes").max()
-    ended = found.filter(carried_most).drop_nulls("grown_ns").sort("grown_ns")
+    ended = found.filter(carried_most).drop_nulls("exit_ns").sort("exit_ns")
     if ended.is_empty():
         return ""
     row = ended.row(0, named=True)
     return (
-        f" Slow start of flow {row['flow']} ended at {subjects.moment(evidence, row['grown_ns'])} "
-        f"with {count(row['grown_packets'], 'packet')} in flight."
+        f" Slow start of flow {row['flow']} ended at {subjects.moment(evidence, row['exit_ns'])} "
+        f"with {count(row['exit_packets'], 'packet')} in flight."
     )
 
 

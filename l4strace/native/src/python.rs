@@ -3,12 +3,14 @@
 use pyo3::prelude::*;
 
 mod beside;
-mod brief;
 mod chart;
 mod coexistence;
+mod delays;
+mod directions;
 mod features;
 mod follower;
 mod given;
+mod logged;
 mod measure;
 mod paths;
 mod phases;
@@ -19,7 +21,6 @@ mod redact;
 mod responses;
 mod room;
 mod seam;
-mod spikes;
 mod stats;
 mod tables;
 mod text_logs;
@@ -31,6 +32,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     seam::register(m)?;
     chart::register(m)?;
     follower::register(m)?;
+    logged::register(m)?;
     text_logs::register(m)?;
     measure::register(m)?;
     paths::register(m)?;

@@ -1,6 +1,6 @@
 """What packets alone show of a sender: codepoints, DSCP, feedback, bursts, control packets."""
 
-from l4strace.derive import brief
+from l4strace.derive import overall
 from l4strace.derive.senders import sender_logs
 from l4strace.rules.checklist.sender import FAIL, NOT_SHOWN, PASS, Answer, Sender
 from l4strace.rules.l4s206_burst_too_long import ALLOWED_PACKETS, LIMIT_US, MIN_ROUNDS
@@ -88,7 +88,7 @@ def bursts(sender: Sender) -> Answer:
         return NOT_SHOWN, "Needs a capture at the sender and enough data to estimate the rate."
     if sender.row["super_packets"]:
         return NOT_SHOWN, "Segmentation offload hides what the network card really sends."
-    sent = sender.of(brief.directions(sender.evidence))
+    sent = sender.of(overall.directions(sender.evidence))
     rounds = count(sent["bursts"] if sent else 0, "round trip")
     if sent is None or sent["bursts"] < MIN_ROUNDS:
         return NOT_SHOWN, f"Only {rounds} with bursts (threshold {MIN_ROUNDS})."

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from l4strace.derive import brief
+from l4strace.derive import overall
 from l4strace.evidence import Evidence, kept
 from l4strace.schema.keys import KEY
 
@@ -27,5 +27,5 @@ def repeated(evidence: Evidence) -> pl.DataFrame:
     found = evidence.directions.filter((again >= MIN_REPEATED) & nearly_all)
     if found.is_empty():
         return found
-    repaired = brief.directions(evidence).filter(pl.col("with_holes") >= REPAIRED)
+    repaired = overall.directions(evidence).filter(pl.col("with_holes") >= REPAIRED)
     return found.join(repaired, on=KEY, how="anti", maintain_order="left")

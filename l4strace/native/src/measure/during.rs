@@ -13,9 +13,9 @@ pub struct During {
     pub of: usize,
     /// Acknowledged bytes of the rounds that begin in the time.
     pub carried_bytes: u64,
-    /// Begin of the first of them after slow start, and its packets in flight.
-    pub grown_ns: Option<i64>,
-    pub grown_packets: Option<u32>,
+    /// Exit of slow start: start of the first of them after it, and its packets in flight.
+    pub exit_ns: Option<i64>,
+    pub exit_packets: Option<u32>,
     /// Spread of the rate, from the 10th to the 90th percentile, by its median.
     pub spread: Option<f64>,
 }
@@ -31,12 +31,12 @@ pub fn during(
         let begins =
             |row: &usize| rounds.start_ns.get(*row).is_some_and(|ns| (begin_ns..=end_ns).contains(&ns));
         let rows: Vec<usize> = directions[of].rows.clone().filter(begins).collect();
-        let grown = rows.iter().copied().find(|row| rounds.slow_start[*row] == Some(false));
+        let exit = rows.iter().copied().find(|row| rounds.slow_start[*row] == Some(false));
         (!rows.is_empty()).then(|| During {
             of,
             carried_bytes: rows.iter().map(|row| rounds.acked_bytes.or_zero(*row)).sum(),
-            grown_ns: grown.and_then(|row| rounds.start_ns.get(row)),
-            grown_packets: grown.and_then(|row| rounds.inflight_max_packets.get(row)),
+            exit_ns: exit.and_then(|row| rounds.start_ns.get(row)),
+            exit_packets: exit.and_then(|row| rounds.inflight_max_packets.get(row)),
             spread: spread(rounds, &rows, begin_ns, end_ns),
         })
     };
@@ -84,14 +84,14 @@ mod tests {
         let all = During {
             of: 0,
             carried_bytes: 1154,
-            grown_ns: Some(SLICE_NS),
-            grown_packets: Some(30),
+            exit_ns: Some(SLICE_NS),
+            exit_packets: Some(30),
             spread: Some((rate(448.0) - rate(192.0)) / rate(256.0)),
         };
         assert_eq!(of(0, ends[9]), [all]);
         assert_eq!(of(0, ends[9] - 1)[0].spread, Some(0.5), "without the last, which ends later");
         let [late] = &of(starts[3], starts[3])[..] else { panic!("one round begins there") };
-        assert_eq!((late.carried_bytes, late.grown_ns, late.spread), (96, None, None));
+        assert_eq!((late.carried_bytes, late.exit_ns, late.spread), (96, None, None));
         assert_eq!(of(-2, -1), []);
     }
 }

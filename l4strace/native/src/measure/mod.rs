@@ -5,7 +5,6 @@
 pub mod alphas;
 mod base_rtt;
 pub mod beside;
-pub mod brief;
 mod capacity;
 mod changes;
 pub mod coexistence;
@@ -27,6 +26,7 @@ pub mod neighbors;
 pub mod networks;
 pub mod noise;
 pub mod numbers;
+pub mod overall;
 mod own;
 pub mod phases;
 pub mod policer;

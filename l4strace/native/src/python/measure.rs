@@ -10,13 +10,12 @@ use pyo3::prelude::*;
 
 use super::beside::datagrams;
 use super::given::Given;
-use super::phases::{self, Phases};
+use super::phases::Phases;
 use super::seam::native;
 use super::tables::{ArrowTable, Columns};
-use super::{brief, coexistence, features, responses, spikes};
+use super::{coexistence, delays, directions, features, responses};
 use crate::measure::alphas::Shown;
 use crate::measure::beside::{Bytes, Datagrams, Sent};
-use crate::measure::brief::briefs;
 use crate::measure::coexistence::pairs;
 use crate::measure::during::SLICE_NS;
 use crate::measure::features::Run;
@@ -164,25 +163,25 @@ impl Measured {
     /// The smallest RTT of each direction near the sender (`of`), and how its rounds lie above it.
     #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
     fn floors(&self, known: Given) -> PyResult<ArrowTable> {
-        spikes::floors(&self.rounds()?, &self.directions, &known)
+        delays::floors(&self.rounds()?, &self.directions, &known)
     }
 
     /// The smallest one-way delays of each direction (`of`).
     #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
     fn one_way(&self, known: Given) -> PyResult<ArrowTable> {
-        spikes::one_way(&self.rounds()?, &self.directions, &known)
+        delays::one_way(&self.rounds()?, &self.directions, &known)
     }
 
     /// The largest delay of each round that counts, by its direction (`of`), and the base of that.
     #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
     fn delays(&self, known: Given) -> PyResult<ArrowTable> {
-        spikes::delays(&self.rounds()?, &self.directions, &known)
+        delays::delays(&self.rounds()?, &self.directions, &known)
     }
 
     /// Events of each path whose delays were far above the usual ones.
     #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
     fn spikes(&self, py: Python<'_>, known: Given) -> PyResult<ArrowTable> {
-        spikes::spikes(py, &self.rounds()?, &self.directions, &known)
+        delays::spikes(py, &self.rounds()?, &self.directions, &known)
     }
 
     /// Whether the losses of each path (`at`) come as those of a policer.
@@ -200,7 +199,7 @@ impl Measured {
 
     /// How the delays of directions near the sender spread after their start, by number (`of`).
     fn noise(&self, py: Python<'_>) -> PyResult<ArrowTable> {
-        spikes::noise(py, &self.rounds()?, &self.directions)
+        delays::noise(py, &self.rounds()?, &self.directions)
     }
 
     /// Rate of each path (`at`) after the start of these.
@@ -228,19 +227,18 @@ impl Measured {
     }
 
     /// What all rounds of each direction show.
-    fn brief(&self) -> PyResult<ArrowTable> {
-        let rounds = self.rounds()?;
-        brief::table(&self.keys, &rounds, &briefs(&rounds, &self.directions))
+    fn overall(&self) -> PyResult<ArrowTable> {
+        directions::overall(&self.rounds()?, &self.keys, &self.directions)
     }
 
     /// How long the packets of these directions waited.
     fn queue_waits(&self, asked: Vec<Key>) -> PyResult<ArrowTable> {
-        spikes::queue_waits(&self.rounds()?, &self.keys, &self.directions, asked)
+        delays::queue_waits(&self.rounds()?, &self.keys, &self.directions, asked)
     }
 
     /// What these directions did between two moments.
     fn during(&self, asked: Vec<Key>, begin_ns: i64, end_ns: i64) -> PyResult<ArrowTable> {
-        phases::during(&self.rounds()?, &self.keys, &self.directions, asked, (begin_ns, end_ns))
+        directions::during(&self.rounds()?, &self.keys, &self.directions, asked, (begin_ns, end_ns))
     }
 
     /// How the windows of ECT(1) senders follow their marks, by direction.
@@ -291,7 +289,7 @@ impl Measured {
     /// The last round of its direction that began until each moment (`ts_ns`).
     #[allow(clippy::needless_pass_by_value)] // pyo3 makes the table
     fn begun(&self, moments: Given) -> PyResult<ArrowTable> {
-        phases::begun(&self.rounds()?, &self.keys, &self.directions, &moments)
+        directions::begun(&self.rounds()?, &self.keys, &self.directions, &moments)
     }
 
     /// Steps of the detector, by flow, direction and time.

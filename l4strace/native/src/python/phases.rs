@@ -1,17 +1,11 @@
-//! Phases of paths for Python, and what directions did in a stretch of time or at a moment.
-
-use std::collections::HashMap;
+//! Phases of paths for Python.
 
 use arrow_array::types::{Int64Type, UInt32Type};
 use pyo3::prelude::*;
 
 use super::given::Given;
-use super::measure::keys;
-use super::responses::named;
 use super::tables::{ArrowTable, Columns};
-use crate::measure::during;
 use crate::measure::phases::{at, Phase};
-use crate::measure::rounds::{asked, numbered, Direction, Key, Rounds};
 
 /// Phases of all paths, in the order of path and time.
 #[pyclass(module = "l4strace._native", frozen)]
@@ -53,41 +47,4 @@ impl Phases {
         t.u32("phase", (0..paths.len()).map(phase));
         t.finish()
     }
-}
-
-pub fn during(
-    rounds: &Rounds<'_>,
-    keys: &[Key],
-    directions: &[Direction],
-    of: Vec<Key>,
-    time_ns: (i64, i64),
-) -> PyResult<ArrowTable> {
-    let found = during::during(rounds, directions, &asked(keys, of), time_ns);
-    let mut t = Columns::default();
-    named(&mut t, keys, found.iter().map(|d| d.of));
-    t.u64("carried_bytes", found.iter().map(|d| d.carried_bytes));
-    t.i64("grown_ns", found.iter().map(|d| d.grown_ns));
-    t.u32("grown_packets", found.iter().map(|d| d.grown_packets));
-    t.f64("spread", found.iter().map(|d| d.spread));
-    t.finish()
-}
-
-pub fn begun(
-    rounds: &Rounds<'_>,
-    known: &[Key],
-    directions: &[Direction],
-    moments: &Given,
-) -> PyResult<ArrowTable> {
-    let ts_ns = moments.whole::<Int64Type>("ts_ns")?;
-    let mut begun = HashMap::new();
-    let row = |(at, of): (usize, Option<u32>)| {
-        let of = of? as usize;
-        begun.entry(of).or_insert_with(|| rounds.begun(&directions[of]))(ts_ns.get(at)?)
-    };
-    let found: Vec<Option<usize>> = numbered(known, keys(moments)?).enumerate().map(row).collect();
-    let mut t = Columns::of_rows(found.len());
-    t.u32("round", found.iter().map(|row| rounds.round.get((*row)?)));
-    t.i64("end_ns", found.iter().map(|row| rounds.end_ns.get((*row)?)));
-    t.f64("queue_delay_us", found.iter().map(|row| rounds.queue_delay_us.get((*row)?)));
-    t.finish()
 }

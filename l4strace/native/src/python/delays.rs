@@ -1,4 +1,4 @@
-//! Delays of directions and spikes of paths for Python.
+//! Delays, noise and waits of directions, and spikes of paths, for Python.
 
 use arrow_array::types::{Float64Type, Int64Type};
 use pyo3::prelude::*;

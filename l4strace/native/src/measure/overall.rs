@@ -1,4 +1,4 @@
-//! What rules ask of all rounds of a direction: see `l4strace/derive/brief.py`.
+//! What rules ask of all rounds of a direction: see `l4strace/derive/overall.py`.
 
 use std::cmp::Reverse;
 
@@ -10,7 +10,7 @@ use super::rounds::{Direction, Limit, Rounds};
 const BESIDE: usize = 2;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Brief {
+pub struct Overall {
     pub of: usize,
     pub start_ns: Option<i64>,
     pub end_ns: Option<i64>,
@@ -44,12 +44,12 @@ pub struct FirstMark {
 }
 
 /// Of each direction with rounds.
-pub fn briefs(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Brief> {
+pub fn overall(rounds: &Rounds<'_>, directions: &[Direction]) -> Vec<Overall> {
     let there = directions.iter().enumerate().filter(|(_, direction)| !direction.rows.is_empty());
-    there.map(|(of, direction)| brief(rounds, of, direction)).collect()
+    there.map(|(of, direction)| of_direction(rounds, of, direction)).collect()
 }
 
-fn brief(rounds: &Rounds<'_>, of: usize, direction: &Direction) -> Brief {
+fn of_direction(rounds: &Rounds<'_>, of: usize, direction: &Direction) -> Overall {
     let rows = || direction.rows.clone();
     let bursts = || rows().filter_map(|row| Some((rounds.burst_bytes.get(row)?, row)));
     let longest = bursts().min_by_key(|(bytes, _)| Reverse(*bytes));
@@ -58,7 +58,7 @@ fn brief(rounds: &Rounds<'_>, of: usize, direction: &Direction) -> Brief {
     let echoed = || rows().filter(|row| rounds.ece_acks.or_zero(*row) > 0);
     let went_on = |row| Some(rounds.ece_acks.or_zero(row) >= rounds.rtt_samples.get(row)?);
     let reported = |row: usize| rounds.sacked_rtt_max_us.get(row).is_some();
-    Brief {
+    Overall {
         of,
         start_ns: rows().filter_map(|row| rounds.start_ns.get(row)).min(),
         end_ns: rows().filter_map(|row| rounds.end_ns.get(row)).max(),
@@ -105,11 +105,12 @@ mod tests {
     const BY_FEEDBACK: usize = 5;
 
     /// Seven rounds of the second of two directions.
-    fn found(of: &Rounds<'_>) -> Brief {
+    fn found(of: &Rounds<'_>) -> Overall {
         let mut limits = [Limit::Cwnd; 7];
         (limits[APP_LIMITED], limits[BY_FEEDBACK]) = (Limit::App, Limit::Feedback);
         let rounds = Rounds { limits: &limits, ..*of };
-        let mut found = briefs(&rounds, &[0..0, 0..7].map(|rows| Direction { rows, ..Direction::default() }));
+        let mut found =
+            overall(&rounds, &[0..0, 0..7].map(|rows| Direction { rows, ..Direction::default() }));
         assert_eq!((found.len(), found[0].of), (1, 1), "the first has no rounds");
         found.remove(0)
     }
@@ -119,30 +120,30 @@ mod tests {
         let present = Bits { bytes: &[0b0101_1110], offset: 0 };
         let bytes = Column::new(&[9000, 2000, 1000, 3000, 3000, 9000, 1000], Some(present));
         let frames = Column::new(&[1, 2, 3, 4, 5, 6, 7], None);
-        let brief = found(&Rounds { burst_bytes: bytes, burst_frame: frames, ..Rounds::default() });
-        assert_eq!((brief.bursts, brief.burst_bytes), (5, Some(2000.0)));
-        assert_eq!((brief.burst_max_bytes, brief.burst_frame), (Some(3000), Some(4)), "the first of two");
+        let overall = found(&Rounds { burst_bytes: bytes, burst_frame: frames, ..Rounds::default() });
+        assert_eq!((overall.bursts, overall.burst_bytes), (5, Some(2000.0)));
+        assert_eq!((overall.burst_max_bytes, overall.burst_frame), (Some(3000), Some(4)), "the first of two");
     }
 
     #[test]
     fn the_time_of_all_rounds() {
         let (starts, ends) = ([3, 1, 2, 4, 5, 6, 7], [4, 2, 9, 5, 6, 7, 8]);
         let (start_ns, end_ns) = (Column::new(&starts, None), Column::new(&ends, None));
-        let brief = found(&Rounds { start_ns, end_ns, ..Rounds::default() });
-        assert_eq!((brief.start_ns, brief.end_ns), (Some(1), Some(9)));
+        let overall = found(&Rounds { start_ns, end_ns, ..Rounds::default() });
+        assert_eq!((overall.start_ns, overall.end_ns), (Some(1), Some(9)));
     }
 
     #[test]
     fn shares_are_of_the_rounds_that_they_are_about() {
         let times = Column::new(&[1.0; 7], Some(Bits { bytes: &[0b0001_0001], offset: 0 }));
         let repeated = Column::new(&[0, 0, 0, 1, 2, 1, 1], None);
-        let brief = found(&Rounds { retransmits: repeated, sacked_rtt_max_us: times, ..Rounds::default() });
-        assert_eq!((brief.by_window, brief.with_holes), (5.0 / 7.0, Some(0.25)));
+        let overall = found(&Rounds { retransmits: repeated, sacked_rtt_max_us: times, ..Rounds::default() });
+        assert_eq!((overall.by_window, overall.with_holes), (5.0 / 7.0, Some(0.25)));
         assert_eq!(found(&Rounds::default()).with_holes, None, "nothing was retransmitted");
         let ece_acks = Column::new(&[0, 1, 9, 5, 8, 0, 9], None);
         let rtt_samples = Column::new(&[9; 7], Some(Bits { bytes: &[0b0111_0111], offset: 0 }));
-        let brief = found(&Rounds { ece_acks, rtt_samples, ..Rounds::default() });
-        assert_eq!((brief.echoed, brief.echo_went_on), (5, Some(2.0 / 3.0)), "of those with samples");
+        let overall = found(&Rounds { ece_acks, rtt_samples, ..Rounds::default() });
+        assert_eq!((overall.echoed, overall.echo_went_on), (5, Some(2.0 / 3.0)), "of those with samples");
     }
 
     #[test]

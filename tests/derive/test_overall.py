@@ -1,9 +1,9 @@
-"""Directions in brief."""
+"""What all rounds of a direction show."""
 
 import pytest
 
 from l4strace import pipeline
-from l4strace.derive import brief
+from l4strace.derive import overall
 from l4strace.evidence import Capture
 from tests.support.frames import ROUND_NS, evidence, frame, rounds
 from tests.support.queues import dropped
@@ -14,7 +14,7 @@ def test_each_direction_with_rounds_has_a_row() -> None:
         directions=frame("directions", flow=[0, 1], forward=[True, False]),
         rounds=rounds(5, flow=1, forward=False, ce_best=[0, 0, 1, 1, 0]),
     )
-    (row,) = brief.directions(made).to_dicts()
+    (row,) = overall.directions(made).to_dicts()
     assert (row["flow"], row["forward"]) == (1, False)
     assert (row["start_ns"], row["end_ns"]) == (0, 5 * ROUND_NS)
     assert (row["mark_first_frame"], row["mark_last_frame"]) == (201, 300)
@@ -27,5 +27,5 @@ def test_rules_get_what_derived_tables_were_made_from(monkeypatch: pytest.Monkey
     def again(_: Capture) -> None:
         pytest.fail("the rounds were handed over once more")
 
-    monkeypatch.setattr(brief, "measured", again)
-    assert brief.directions(derived).height
+    monkeypatch.setattr(overall, "measured", again)
+    assert overall.directions(derived).height

@@ -1,4 +1,4 @@
-"""What all rounds of a direction show, in one row: `native/src/measure/brief.rs` looks at them."""
+"""What all rounds of a direction show, in one row: `measure/overall.rs` looks at them."""
 
 from __future__ import annotations
 
@@ -23,4 +23,4 @@ def directions(capture: Capture) -> pl.DataFrame:
     (`mark_windowed`); packets in flight in it (`mark_inflight`), two rounds before (`mark_before`)
     and two rounds later (`mark_later`).
     """
-    return pl.DataFrame(measured(capture).brief())
+    return pl.DataFrame(measured(capture).overall())
