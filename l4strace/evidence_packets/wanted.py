@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
@@ -59,11 +58,11 @@ def of_findings(capture: Capture, analysis: Analysis) -> tuple[tuple[Lookup, ...
     return tuple(found), NOT_AGAIN if len(readable_sources) < captures else ""
 
 
-def _sources(capture: Capture) -> dict[int, str]:
-    """Captures that are files, by number."""
+def _sources(capture: Capture) -> set[int]:
+    """Numbers of captures that are files."""
     captures = capture.sources.filter(pl.col("kind").is_in(CAPTURES))
     rows = captures.select("source", "path").iter_rows()
-    return {source: path for source, path in rows if Path(file_names.opened(path)).is_file()}
+    return {source for source, path in rows if file_names.read_twice(path)}
 
 
 def _source(finding: Finding, near: dict[tuple[int, bool], int]) -> int:

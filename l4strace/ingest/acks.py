@@ -10,12 +10,12 @@ from l4strace.evidence import Capture
 from l4strace.ingest import packets
 from l4strace.ingest.packets import WHOLE_RUN, Progress, Stretch
 from l4strace.schema import TABLES
+from l4strace.schema.keys import DIRECTION
 from l4strace.schema.packets import OF_KERNEL
 
 NAMES = tuple(name for name, _, _ in OF_KERNEL)
 BESIDE = ("kernel_ns", "kernel_event", *NAMES)
 """What a sample adds to an ACK."""
-DIRECTION = ["flow", "forward"]
 
 
 def batches(

@@ -9,10 +9,7 @@ import polars as pl
 
 from l4strace.core import _native
 from l4strace.evidence import Capture, over_udp
-from l4strace.ingest.packets import second_pass
-
-ENDS = ("flow", "transport", "client", "client_port", "server", "server_port")
-"""Columns of `flows` by which datagrams are found."""
+from l4strace.ingest.packets import OF_DATAGRAMS, second_pass
 
 
 class Span(NamedTuple):
@@ -57,4 +54,4 @@ def moments(capture: Capture, source: int, flows: Set[int], frames: Set[int]) ->
 
 def _ends(capture: Capture, source: int, flows: Set[int]) -> list[Any]:
     here = over_udp(capture).filter(pl.col("flow").is_in(flows), source=source)
-    return here.select(*ENDS).rows()
+    return here.select(*OF_DATAGRAMS).rows()

@@ -8,6 +8,7 @@ name may reach a terminal. Such a name is shown with its odd bytes as `\\xff`, a
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from l4strace.errors import InputError
 
@@ -50,6 +51,11 @@ def registered(path: str) -> str:
 def opened(path: str) -> str:
     """Function that opens the input that tables call ``path``."""
     return _opened.get(path, path)
+
+
+def read_twice(path: str) -> bool:
+    """Whether the input that tables call ``path`` can be read twice: no pipe, no stdin."""
+    return Path(opened(path)).is_file()
 
 
 def readable(message: str) -> str:

@@ -119,7 +119,7 @@ def _dissect(
     """Why nothing of a capture was decrypted, or an empty text."""
     if program is None:
         return MISSING
-    if not Path(file_names.opened(path)).is_file():
+    if not file_names.read_twice(path):
         return "a stream is read once only; name a file"
     command = [program, *OPTIONS, *(word for name in into.FIELDS for word in ("-e", name))]
     if log is not None:
@@ -167,7 +167,7 @@ def _feed(path: str, source: IO[bytes]) -> None:
 
 def _holds_keys(path: str) -> bool:
     """Whether a pcapng file begins with a block of secrets of TLS, before its first packets."""
-    if not Path(file_names.opened(path)).is_file():
+    if not file_names.read_twice(path):
         return False
     head = files.head(path)
     if head[:4] != SECTION_BLOCK.to_bytes(4, "big"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
@@ -17,6 +16,8 @@ from l4strace.schema import TABLES, Table
 from l4strace.schema.words import CAPTURES
 
 Progress = Callable[[int, int], object]
+OF_DATAGRAMS = ("flow", "transport", "client", "client_port", "server", "server_port")
+"""Columns of `flows` by which the native module finds datagrams."""
 
 
 class Stretch(NamedTuple):
@@ -92,15 +93,10 @@ class SecondPass(NamedTuple):
 def second_pass(capture: Capture, number: int) -> SecondPass:
     """Needs of a second pass over input ``number``. Raises InputError if it was a pipe."""
     source = capture.sources.filter(pl.col("source") == number).row(0, named=True)
-    if not read_twice(source["path"]):
+    if not file_names.read_twice(source["path"]):
         raise InputError(f"{source['path']}: a pipe cannot be read twice", "Name a file.")
     path = file_names.opened(source["path"])
     return SecondPass(path, _starts(capture, number), source["clock_offset_ns"] or 0)
-
-
-def read_twice(path: str) -> bool:
-    """Whether the input that tables call ``path`` can be read twice: no pipe, no stdin."""
-    return Path(file_names.opened(path)).is_file()
 
 
 def of_one_capture(path: str, progress: Progress | None = None) -> Iterator[pl.DataFrame]:

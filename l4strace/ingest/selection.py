@@ -18,12 +18,12 @@ from l4strace.errors import UsageError
 from l4strace.evidence import Capture, traffic
 from l4strace.model import Analysis
 from l4strace.schema.keys import KEY
+from l4strace.schema.words import CODEPOINTS
 from l4strace.wording.moments import NANO, axis_of
 
 C = TypeVar("C", bound=Capture)
 Network = IPv4Network | IPv6Network
 
-CODEPOINTS = ("not_ect", "ect1", "ect0", "ce")
 SUMS = {
     "packets": "sent_packets",
     "data_packets": "sent_packets",

@@ -14,7 +14,7 @@ from typing import Any
 
 from l4strace.core import _native
 from l4strace.ingest import untrusted
-from l4strace.ingest.logs.qlog import ANY
+from l4strace.ingest.logs.samples import ANY
 from l4strace.redact.mask import Mask
 from l4strace.redact.words import vocabulary
 

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from l4strace.ingest import untrusted
+from l4strace.ingest.logs.samples import ANY
 from l4strace.ingest.logs.scream import BEGINS as SCREAM_BEGINS
-from l4strace.ingest.logs.udp_prague import ANY, FIRST_LINE, REPORT
+from l4strace.ingest.logs.udp_prague import FIRST_LINE, REPORT
 from l4strace.redact.mask import Mask
 
 UNREAD = "-"

@@ -11,7 +11,8 @@ import pytest
 
 from l4strace.core import _native
 from l4strace.ingest.logs import open_log
-from l4strace.ingest.logs.qlog import ANY, BEGINS
+from l4strace.ingest.logs.qlog import BEGINS
+from l4strace.ingest.logs.samples import ANY
 from l4strace.redact import qlog
 from l4strace.redact.mask import Mask
 

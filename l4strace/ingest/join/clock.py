@@ -14,7 +14,7 @@ from typing import NamedTuple
 import polars as pl
 
 from l4strace.evidence import Capture
-from l4strace.ingest import packets
+from l4strace.ingest import file_names
 from l4strace.ingest.join import matching
 from l4strace.ingest.logs.samples import Log
 from l4strace.schema.vantage import distance
@@ -56,7 +56,7 @@ def place(log: Log, samples: pl.DataFrame, found: pl.DataFrame, capture: Capture
     if seen.offset_ns is None:
         unknown = None if stated is not None else "its clock has no offset, and too little matches"
         return Placement(stated or 0, refused=unknown)
-    return _measured(log, stated, seen, seen.offset_ns)
+    return _measured(log, seen, seen.offset_ns)
 
 
 def _set(by_ns: int) -> str:
@@ -65,7 +65,7 @@ def _set(by_ns: int) -> str:
     return f"Set {where} by {abs(by_ns) / 1e6:,.0f} ms."
 
 
-def _measured(log: Log, stated: int | None, seen: matching.Match, offset: int) -> Placement:
+def _measured(log: Log, seen: matching.Match, offset: int) -> Placement:
     residual = seen.residual_ns or 0
     if seen.step_ns > STEP_NS:
         log.lose(
@@ -74,6 +74,12 @@ def _measured(log: Log, stated: int | None, seen: matching.Match, offset: int) -
         return Placement(offset, residual, "one of the two clocks was set during the run")
     if residual > RESIDUAL_NS:
         return Placement(offset, residual, f"matched events lie {residual / 1e6:,.1f} ms apart")
+    return beside_stated(log, offset, residual)
+
+
+def beside_stated(log: Log, offset: int, residual: int) -> Placement:
+    """The offset that packets show; the one that the log states, where they do not contradict."""
+    stated = log.unix_offset_ns
     if stated is None:
         return Placement(offset, residual)
     if abs(offset - stated) > STATED_NS:
@@ -89,7 +95,7 @@ def _nearest(capture: Capture, found: pl.DataFrame) -> Capture | None:
     Matching reads its packets once more, which a pipe does not allow.
     """
     captures = capture.sources.filter(pl.col("kind").is_in(CAPTURES))
-    again = pl.Series([packets.read_twice(path) for path in captures["path"]], dtype=pl.Boolean)
+    again = pl.Series([file_names.read_twice(path) for path in captures["path"]], dtype=pl.Boolean)
     files = captures.filter(again)
     seen = (
         capture.flows.join(found.select("flow", "forward").unique(), on="flow")

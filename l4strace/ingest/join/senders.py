@@ -15,19 +15,18 @@ import polars as pl
 
 from l4strace.core import _native
 from l4strace.evidence import Capture
-from l4strace.ingest import file_names, packets
+from l4strace.ingest import file_names
 from l4strace.ingest.join import alignment
-from l4strace.ingest.join.clock import STATED_NS, Placement
-from l4strace.ingest.join.sockets import LIFE, SLACK_NS
-from l4strace.ingest.logs.samples import Log
-from l4strace.schema.words import CAPTURES, Stat
+from l4strace.ingest.join.clock import Placement, beside_stated
+from l4strace.ingest.join.sockets import LIFE, SLACK_NS, plain
+from l4strace.ingest.logs.samples import MOST_DATAGRAMS, Log
+from l4strace.ingest.packets import OF_DATAGRAMS
+from l4strace.schema.words import CAPTURES
 
 MOST_FLOWS = 16
 """Flows that are tried for a log that does not name both ends: those that carry most."""
 MOST_LIVES = 8
 """Connections of a log that are laid beside the captures; all of them have one clock."""
-MOST_DATAGRAMS = 60_000
-"""Datagrams of a direction that are read for it, from the first one on."""
 UNNAMED = "udp"
 """Transport of flows whose content shows no other one."""
 CANDIDATE = {
@@ -38,8 +37,6 @@ CANDIDATE = {
     "flow_first_ns": pl.Int64(),
     "flow_last_ns": pl.Int64(),
 }
-ENDS = ("flow", "transport", "client", "client_port", "server", "server_port")
-"""Columns of `flows` that find the datagrams of one."""
 BOTH_ENDS = ["saddr", "sport", "daddr", "dport"]
 
 
@@ -72,21 +69,11 @@ def place(log: Log, lives: pl.DataFrame, capture: Capture) -> Place:
     if fit is None and stated is None:
         why = "no offset between its clock and the packets' fits the times of its datagrams"
         return Place(Placement(0, refused=why), nowhere.clear())
-    placed = Placement(stated or 0) if fit is None else _measured(log, stated, fit)
+    placed = Placement(stated or 0)
+    if fit is not None:
+        placed = beside_stated(log, fit.offset_ns, fit.residual_ns)
     agreed = _overlapping(lives, found, placed.offset_ns, fit)
     return Place(placed, nowhere.drop("flow", "forward").join(agreed, on="sk"))
-
-
-def _measured(log: Log, stated: int | None, fit: _Fit) -> Placement:
-    """As for a kernel log: a stated offset is kept where packets do not contradict it."""
-    if stated is None:
-        return Placement(fit.offset_ns, fit.residual_ns)
-    apart = fit.offset_ns - stated
-    if abs(apart) > STATED_NS:
-        off = f"The log's clock offset is {-apart / 1e9:+,.3f} s off the packets'."
-        log.lose(Stat.CLOCK_OFFSET_WRONG, 1, "info", off)
-        return Placement(fit.offset_ns, fit.residual_ns)
-    return Placement(stated, max(fit.residual_ns, abs(apart)))
 
 
 def _candidates(log: Log, lives: pl.DataFrame, capture: Capture) -> pl.DataFrame:
@@ -117,10 +104,8 @@ def _candidates(log: Log, lives: pl.DataFrame, capture: Capture) -> pl.DataFrame
 
 
 def _agrees(logged: str, captured: str) -> pl.Expr:
-    plain = pl.col(logged)
-    if plain.meta.output_name().endswith("addr"):
-        plain = plain.str.replace(r"^::ffff:", "")
-    return (plain == pl.col(captured)).fill_null(True)
+    known = plain(logged) if logged.endswith("addr") else pl.col(logged)
+    return (known == pl.col(captured)).fill_null(True)
 
 
 def _best(log: Log, found: pl.DataFrame, capture: Capture) -> _Fit | None:
@@ -135,7 +120,7 @@ def _best(log: Log, found: pl.DataFrame, capture: Capture) -> _Fit | None:
     fits = [
         fit
         for row in capture.sources.filter(pl.col("kind").is_in(CAPTURES)).iter_rows(named=True)
-        if packets.read_twice(row["path"])
+        if file_names.read_twice(row["path"])
         for fit in _fits(log, tried, capture, row, numbers)
     ]
     # The capture beside the sender sees both directions at the same offset.
@@ -147,7 +132,7 @@ def _fits(
 ) -> list[_Fit]:
     here = pl.col("source") == source["source"]
     flows = capture.udp_flows.filter(here, pl.col("flow").is_in(numbers.implode()))
-    ends = flows.select(*ENDS).rows()
+    ends = flows.select(*OF_DATAGRAMS).rows()
     if not ends:
         return []
     path = file_names.opened(source["path"])

@@ -10,11 +10,11 @@ import polars as pl
 
 from l4strace.ingest.logs.samples import IDENTITY
 from l4strace.schema.capture import FLOWS
+from l4strace.schema.keys import KEY
 
 LIFE = ["sk", "sport", "dport"]
 """What distinguishes one socket's life from another's."""
 ENDS = ["client", "client_port", "server", "server_port"]
-SEEN = ["source", "flow", "forward"]
 BYTES_OFF = 0.05
 """Relative difference allowed between the payload that a tool reports and what packets show."""
 RATE_OFF = 3.0
@@ -106,7 +106,7 @@ def by_bytes(
         flow_first_ns="first_ns",
         flow_last_ns="last_ns",
     )
-    seen = hosts.join(directions.select(*SEEN, "acked_bytes"), on=SEEN)
+    seen = hosts.join(directions.select(*KEY, "acked_bytes"), on=KEY)
     expected = pl.col("sent") * pl.col("held")
     acked = pl.col("acked_bytes").cast(pl.Float64)
     off = pl.max_horizontal(acked / expected, expected / acked) - 1
@@ -146,10 +146,10 @@ def _held() -> pl.Expr:
 
 
 def _agrees(logged: str, captured: str) -> pl.Expr:
-    return (_plain(logged) == _plain(captured)).fill_null(True)
+    return (plain(logged) == plain(captured)).fill_null(True)
 
 
-def _plain(name: str) -> pl.Expr:
+def plain(name: str) -> pl.Expr:
     """IPv4-mapped IPv6 addresses read as IPv4."""
     return pl.col(name).str.replace(r"^::ffff:", "")
 

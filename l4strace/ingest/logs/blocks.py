@@ -36,12 +36,17 @@ def blocks(path: str, log: Log, size: int = BLOCK_BYTES) -> Iterator[_native.Blo
 
 def ended(lines: _native.Lines, log: Log) -> None:
     """Notes how the file was read and what was lost, once all ``lines`` are there."""
-    log.compression, log.bytes_read = lines.compression, lines.bytes_read
     most = untrusted.MOST_LINE >> 20
     log.lose(Stat.LINES_UNREAD, lines.long, "loss", f"Lines of more than {most} MB.")
-    if lines.error:
+    read_through(lines, log)
+
+
+def read_through(file: _native.Lines | _native.Chunks, log: Log) -> None:
+    """Notes how the file was read, and whether it breaks off."""
+    log.compression, log.bytes_read = file.compression, file.bytes_read
+    if file.error:
         log.complete = False
-        log.lose(Stat.TRUNCATED_FILE, 1, "loss", lines.error)
+        log.lose(Stat.TRUNCATED_FILE, 1, "loss", file.error)
 
 
 def frame(block: _native.Block, schema: pl.Schema) -> tuple[pl.DataFrame, int]:

@@ -16,7 +16,7 @@ from l4strace.ingest import untrusted
 from l4strace.ingest.logs import kprobe_events
 from l4strace.ingest.logs.blocks import BAD_LINES, blocks
 from l4strace.ingest.logs.blocks import frame as rows_of
-from l4strace.ingest.logs.samples import SAMPLES, Log, by_value, shaped
+from l4strace.ingest.logs.samples import MOST_AGGREGATES, SAMPLES, Log, by_value, shaped
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import Stat
 
@@ -32,7 +32,6 @@ EVENTS = ("event", "probe", "func")
 MAPS = ("map", "hist", "stats")
 MAP_LINE = re.compile(rb'^.*"(?:map|hist|stats)".*$', re.MULTILINE)
 PRINTED_OTHERWISE = "printf lines without fields, or of more than 1 MB."
-MOST_AGGREGATES = 10_000
 MOST_LOST = 2**63 - 1
 """Most losses that are summed, so that numbers from a file stay within 64 bits."""
 

@@ -20,7 +20,7 @@ from l4strace.core import _native
 from l4strace.ingest import untrusted
 from l4strace.ingest.logs.blocks import BAD_LINES, BLOCK_BYTES, blocks, ended, kinds, whole
 from l4strace.ingest.logs.kernel_log_check import TYPES, check_line, finished
-from l4strace.ingest.logs.samples import IDENTITY, SAMPLES, Log, shaped
+from l4strace.ingest.logs.samples import IDENTITY, MOST_AGGREGATES, SAMPLES, Log, shaped
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.prague.constants import DCTCP, GAIN_SHIFT
 from l4strace.schema.words import Stat, lost_in
@@ -37,7 +37,6 @@ MOST_FIELDS = 100
 """Fields that a header may declare; the collectors declare 40."""
 MOST_NOTES = 100
 """Notes of one log that are shown."""
-MOST_AGGREGATES = 10_000
 MOST_PLACE = 40
 """Characters of the name of a place that lost samples."""
 

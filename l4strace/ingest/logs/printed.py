@@ -72,13 +72,13 @@ def read_bpftrace(path: str) -> Log:
 
 def read_tcpprobe(path: str) -> Log:
     """Reads a copy of /proc/net/tcpprobe."""
-    return _read(Log(path, "tcp-probe"), tcpprobe_fields(), _probed)
+    return _read(Log(path, "tcp-probe"), _tcpprobe, tcp_probe.samples)
 
 
 def read_siftr(path: str) -> Log:
     """Reads siftr.log of FreeBSD."""
     log = Log(path, "siftr", clock="realtime", unix_offset_ns=0)
-    return _read(log, siftr_fields(), _probed)
+    return _read(log, siftr_fields(), tcp_probe.samples)
 
 
 def _read(log: Log, fields: Fields, samples: Callable[[pl.DataFrame], pl.DataFrame]) -> Log:
@@ -109,10 +109,6 @@ def _named(samples: pl.DataFrame) -> pl.DataFrame:
     ends = [pl.col(name).cast(pl.String) for name in ("saddr", "sport", "daddr", "dport")]
     four = pl.format("{}:{}>{}:{}", *(end.fill_null("?") for end in ends))
     return samples.with_columns(sk=pl.coalesce("sk", four))
-
-
-def _probed(frame: pl.DataFrame) -> pl.DataFrame:
-    return tcp_probe.samples(frame)
 
 
 def bpftrace_fields() -> Fields:
@@ -154,21 +150,16 @@ def _name(word: str) -> str:
     return ALIASES.get(lower, lower)
 
 
-def tcpprobe_fields() -> Fields:
-    """For the lines of /proc/net/tcpprobe."""
-
-    def fields(line: str) -> str:
-        found = PROBE_LINE.fullmatch(line)
-        if found is None:
-            return ""
-        seconds, ns, src, dest, length, nxt, una, cwnd, ssthresh, wnd, srtt, _ = found.groups()
-        return (
-            f"ts_ns={int(seconds) * 10**9 + int(ns)} src={src} dest={dest} data_len={length} "
-            f"snd_nxt={nxt} snd_una={una} snd_cwnd={cwnd} ssthresh={ssthresh} snd_wnd={wnd} "
-            f"srtt={srtt}"
-        )
-
-    return fields
+def _tcpprobe(line: str) -> str:
+    found = PROBE_LINE.fullmatch(line)
+    if found is None:
+        return ""
+    seconds, ns, src, dest, length, nxt, una, cwnd, ssthresh, wnd, srtt, _ = found.groups()
+    return (
+        f"ts_ns={int(seconds) * 10**9 + int(ns)} src={src} dest={dest} data_len={length} "
+        f"snd_nxt={nxt} snd_una={una} snd_cwnd={cwnd} ssthresh={ssthresh} snd_wnd={wnd} "
+        f"srtt={srtt}"
+    )
 
 
 def siftr_fields() -> Fields:

@@ -15,10 +15,11 @@ import polars as pl
 
 from l4strace.core import _native
 from l4strace.ingest import file_names, untrusted
-from l4strace.ingest.logs.samples import DATAGRAMS, IDENTITY, SAMPLES, Log, shaped
+from l4strace.ingest.logs.blocks import read_through
+from l4strace.ingest.logs.samples import ANY, DATAGRAMS, IDENTITY, SAMPLES, Log, shaped
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.prague.constants import FRAC_CWND_UNIT
-from l4strace.schema.words import Stat
+from l4strace.schema.words import CODEPOINTS, Stat
 
 BEGINS = re.compile(
     rb'\A[\x1e\s]*\{(?:[^\x00]{0,4096}?)"(?:qlog_version|qlog_format)"\s*:'
@@ -31,10 +32,7 @@ UNIX_NS = (10**18, 4 * 10**18)
 WALL_CLOCK = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(Z|[+-]\d\d:\d\d)", re.ASCII
 )
-ANY = ("0.0.0.0", "::")  # noqa: S104 - a name in a log, and nothing is bound
-"""What a socket is bound to that takes every address of its host."""
 PICOQUIC = "picoquic"
-CODEPOINTS = {"not_ect": "Not-ECT", "ect1": "ECT(1)", "ect0": "ECT(0)", "ce": "CE"}
 CUT = "The last event or bracket is missing: the log was cut, or its writer did not end it."
 UNREAD = "Events that are no JSON, have no time or are longer than 1 MB."
 
@@ -71,10 +69,7 @@ def _tables(path: str, log: Log, reader: _native.QlogReader) -> Iterable[_native
         if table is not None:
             yield table
     yield reader.finish()
-    log.compression, log.bytes_read = chunks.compression, chunks.bytes_read
-    if chunks.error:
-        log.complete = False
-        log.lose(Stat.TRUNCATED_FILE, 1, "loss", chunks.error)
+    read_through(chunks, log)
 
 
 def _traces(reader: _native.QlogReader) -> pl.DataFrame:

@@ -21,6 +21,12 @@ IDENTITY = {
     "dport": pl.UInt16(),
 }
 """Who sent, as the log names it: the host under test first."""
+ANY = ("0.0.0.0", "::")  # noqa: S104 - a name in a log, and nothing is bound
+"""What a socket is bound to that takes every address of its host."""
+MOST_DATAGRAMS = 60_000
+"""Datagrams of a log, or of a direction of a capture, by which the log's place is looked for."""
+MOST_AGGREGATES = 10_000
+"""Counters without a time that are kept of a log."""
 
 SAMPLES = pl.Schema(
     {
@@ -119,10 +125,6 @@ class Fields:
         self.frame = frame
         self.names = frozenset(frame.columns)
         self.taken: set[str] = set()
-
-    def has(self, *names: str) -> bool:
-        """Whether any of the fields is in the batch."""
-        return not self.names.isdisjoint(names)
 
     def integer(self, *names: str) -> pl.Expr:
         """The first of the fields that a row has, as Int64; null where it is no integer."""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import polars as pl
 
 from l4strace.ingest.logs.blocks import blocks
-from l4strace.ingest.logs.samples import DATAGRAMS, Log, shaped
+from l4strace.ingest.logs.samples import DATAGRAMS, MOST_DATAGRAMS, Log, shaped
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import Stat
 
@@ -30,8 +30,6 @@ ROUNDED_S = 0.0002
 """How far the difference of two times of four decimals may lie from what its row states."""
 NUMBER = r"^\s*-?\d{1,15}(?:\.\d{1,9})?\s*$"
 FARTHEST_S = float(1 << 31)
-MOST_DATAGRAMS = 60_000
-"""Feedback packets that are kept to find the log's place in a capture."""
 
 
 def read(path: str) -> Log:

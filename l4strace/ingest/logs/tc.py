@@ -134,12 +134,8 @@ def _of_object(qdisc: dict[str, Any]) -> Row:
         for name, key in (("kind", "kind"), ("handle", "handle"), ("interface", "dev"))
     }
     for name, keys in JSON_FIELDS.items():
-        row[name] = next((_number(qdisc[key]) for key in keys if key in qdisc), None)
+        row[name] = next((untrusted.number(qdisc[key]) for key in keys if key in qdisc), None)
     return row
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _measured(rows: list[Row]) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from l4strace import resources
 from l4strace.core import _native
 from l4strace.ingest import file_names
 from l4strace.ingest.logs import kprobe_events, tcp_probe
+from l4strace.ingest.logs.blocks import read_through
 from l4strace.ingest.logs.samples import SAMPLES, Log, by_value
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import EVENTS, Stat
@@ -122,10 +123,7 @@ def _batches(path: str, lines: _native.LogLines, log: Log) -> Iterator[pl.DataFr
     for chunk in chunks:
         yield _frame(lines.feed(chunk))
     yield _frame(lines.finish())
-    log.compression, log.bytes_read = chunks.compression, chunks.bytes_read
-    if chunks.error:
-        log.complete = False
-        log.lose(Stat.TRUNCATED_FILE, 1, "loss", chunks.error)
+    read_through(chunks, log)
 
 
 def _frame(table: _native.ArrowTable | None) -> pl.DataFrame | None:

@@ -13,7 +13,7 @@ import polars as pl
 
 from l4strace.ingest.logs.blocks import BAD_LINES, blocks
 from l4strace.ingest.logs.blocks import frame as rows_of
-from l4strace.ingest.logs.samples import Log, shaped
+from l4strace.ingest.logs.samples import ANY, MOST_DATAGRAMS, Log, shaped
 from l4strace.ingest.logs.thin import Keeper
 from l4strace.schema.words import Stat
 
@@ -29,11 +29,8 @@ BEGINS = re.compile(
 JSON_BEGINS = re.compile(
     rb'\A\s*\{"name":"[^"\n]*","time":"\d+","time_since_start":"-?\d+","(?:sent|rcvd)_rate":'
 )
-ANY = ("0.0.0.0", "::")  # noqa: S104 - a name in a log, and nothing is bound
 SOCKET = "UDP Prague"
 WRAP_US = 1 << 32
-MOST_DATAGRAMS = 60_000
-"""Datagrams that are kept to find the log's place in a capture."""
 WHOLE_NUMBER = r"(-?\d{1,20})"
 SENT = "^s: " + ", ".join([WHOLE_NUMBER] * 6) + ",,,,, " + ", ".join([WHOLE_NUMBER] * 4)
 """time, timestamp, echo, difference, number, size; pacing rate, window, burst, in flight."""
