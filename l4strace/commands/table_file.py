@@ -15,9 +15,6 @@ from l4strace.errors import L4straceError, OutputError, UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-CONTROL = r"[\p{C}\p{Zl}\p{Zp}]"
-"""Characters that move a cursor, end a line or turn the writing direction."""
-
 
 class TableFormat(str, Enum):
     """How a table is written."""
@@ -141,6 +138,8 @@ def _inert(frame: pl.LazyFrame) -> pl.LazyFrame:
 def _plain(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Texts without control characters: csv and ndjson end up on terminals."""
     import polars as pl
+
+    from l4strace.ingest.untrusted import CONTROL
 
     texts = pl.col(pl.String)
     return frame.with_columns(texts.str.replace_all(CONTROL, "\N{REPLACEMENT CHARACTER}"))

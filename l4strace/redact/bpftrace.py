@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 
 from l4strace.ingest import untrusted
 from l4strace.ingest.logs.bpftrace import MAPS
-from l4strace.redact import fields, refused
+from l4strace.redact import fields, lines
 from l4strace.redact.aggregates import known
 from l4strace.redact.mask import Mask
 
@@ -20,14 +19,14 @@ file."""
 def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
     """Blocks of whole lines -> the same with every line redacted, in the same order."""
     for block in blocks:
-        lines = (_line(line, mask) for line in block.splitlines() if line.strip())
-        yield b"".join(line + b"\n" for line in lines)
+        copies = (_line(line, mask) for line in block.splitlines() if line.strip())
+        yield b"".join(line + b"\n" for line in copies)
 
 
 def _line(line: bytes, mask: Mask) -> bytes:
     record = untrusted.record(line, strict=True)
     if record is None:
-        return refused.copy(line, KINDS, UNREAD)
+        return lines.refused(line, KINDS, UNREAD)
     kind, data = record.get("type"), record.get("data")
     copy: object
     if kind == "printf":
@@ -41,7 +40,7 @@ def _line(line: bytes, mask: Mask) -> bytes:
         copy = {"events": untrusted.whole(untrusted.mapping(data).get("events"))}
     else:
         return b'{"type":"other","data":{}}'
-    return json.dumps({"type": kind, "data": copy}, separators=(",", ":")).encode()
+    return lines.of_json({"type": kind, "data": copy})
 
 
 def _printed(line: str, mask: Mask) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from l4strace.ingest import untrusted
 from l4strace.ingest.logs.kernel_log_check import CLOCKS, TYPES
 from l4strace.ingest.logs.samples import SAMPLES
-from l4strace.redact import refused, words
+from l4strace.redact import lines, words
 from l4strace.redact.aggregates import known
 from l4strace.redact.mask import Mask
 from l4strace.schema.words import EVENTS
@@ -21,8 +20,7 @@ PLACES = frozenset(("ring", "nested", "skipped", "late_polls", "write", "map", "
 ENDINGS = ("duration", "signal", "exit", "error")
 COLLECTOR = re.compile(r"(?:bcc|tracefs|diag|kprobes)/[a-z_]{1,20} [\d.]{1,9}")
 LAYOUT = re.compile(r"P\d|btf|tcp_probe|parameters|values|tracepoint|given")
-UNREAD = b"-"
-"""A line that no reader takes for a record: as unreadable as the one that it stands for."""
+UNREAD = lines.UNREAD.encode()
 
 
 def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
@@ -33,26 +31,22 @@ def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
         if first:
             # A reader knows the header by its place.
             head, _, rest = block.partition(b"\n")
-            yield _dumped(_header(untrusted.record(head) or {}, mask)) + b"\n"
+            yield lines.of_json(_header(untrusted.record(head) or {}, mask)) + b"\n"
             first = False
-        lines = (_line(line, mask) for line in rest.splitlines() if line.strip())
-        yield b"".join(line + b"\n" for line in lines)
-
-
-def _dumped(record: dict[str, Any]) -> bytes:
-    return json.dumps(record, separators=(",", ":")).encode()
+        copies = (_line(line, mask) for line in rest.splitlines() if line.strip())
+        yield b"".join(line + b"\n" for line in copies)
 
 
 def _line(line: bytes, mask: Mask) -> bytes:
     record = untrusted.record(line, strict=True)
     if record is None:
-        return refused.copy(line, RECORDS, UNREAD)
+        return lines.refused(line, RECORDS, UNREAD)
     kind = record.get("type")
     make = RECORDS.get(kind) if isinstance(kind, str) else None
     if make is None and kind is not None and not isinstance(kind, str):
         return UNREAD
     copy = make(record, mask) if make else {}
-    return UNREAD if copy is None else _dumped(copy)
+    return UNREAD if copy is None else lines.of_json(copy)
 
 
 def _sample(record: dict[str, Any], mask: Mask) -> dict[str, Any] | None:

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from l4strace.ingest.logs import printed
 from l4strace.redact import fields
+from l4strace.redact.lines import UNREAD
 from l4strace.redact.mask import Mask
-
-UNREAD = "-"
-"""Stands for a line that holds no sample."""
 
 
 def bpftrace(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:

@@ -7,7 +7,6 @@ and breaks off where that does.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from l4strace.core import _native
 from l4strace.ingest import untrusted
 from l4strace.ingest.logs.samples import ANY
+from l4strace.redact.lines import of_json
 from l4strace.redact.mask import Mask
 from l4strace.redact.words import vocabulary
 
@@ -118,10 +118,10 @@ class _Copy:
         if kind == "header":
             return self._header(None if text is None else _parsed(text))
         if kind == "event":
-            return self._next(UNREAD_EVENT if text is None else _json(self._event(_parsed(text))))
+            return self._next(UNREAD_EVENT if text is None else of_json(self._event(_parsed(text))))
         if text is None:
             return self._line(UNREAD_RECORD)
-        return self._line(_json(self._record(untrusted.mapping(_parsed(text)))))
+        return self._line(of_json(self._record(untrusted.mapping(_parsed(text)))))
 
     def unread(self, count: int) -> bytes:
         """Stands for pieces that were too long, torn or of connections that are left out."""
@@ -155,11 +155,11 @@ class _Copy:
             return start + UNREAD_HEADER + b',"events":['
         traces = document.get("traces")
         last = traces[-1] if isinstance(traces, list) and traces else document
-        trace = _json(self._trace(untrusted.mapping(last)))[1:-1]
+        trace = of_json(self._trace(untrusted.mapping(last)))[1:-1]
         return start + trace + (b"," if trace else b"") + b'"events":['
 
     def _opened(self, document: Json) -> bytes:
-        return _json(self._named(document))[:-1] + b',"traces":['
+        return of_json(self._named(document))[:-1] + b',"traces":['
 
     def _named(self, document: Json) -> Json:
         """What makes the file a qlog: the name of its version stays, whatever that is."""
@@ -266,7 +266,3 @@ def _is_ack(frame: object) -> bool:
 
 def _parsed(text: bytes) -> Any:
     return untrusted.parsed(text, depth=NATIVE_DEPTH)
-
-
-def _json(value: object) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()

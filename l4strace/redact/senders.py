@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 
@@ -10,10 +9,9 @@ from l4strace.ingest import untrusted
 from l4strace.ingest.logs.samples import ANY
 from l4strace.ingest.logs.scream import BEGINS as SCREAM_BEGINS
 from l4strace.ingest.logs.udp_prague import FIRST_LINE, REPORT
+from l4strace.redact.lines import UNREAD, of_json, of_text
 from l4strace.redact.mask import Mask
 
-UNREAD = "-"
-"""Stands for a line that holds no numbers alone."""
 PACKET = re.compile(
     r"(?:[sr]|NORMAL_ACK_r|RFC8888_ACK_r): -?\d{1,20}(?:,[ ,]*-?\d{1,20}){2,24}[, ]*"
 )
@@ -56,7 +54,7 @@ def udp_prague_json(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
             if name in kept and isinstance(value, str) and NUMBER.fullmatch(value)
         }
         name = {"name": mask.name(str(record["name"]))} if "name" in record else {}
-        return json.dumps(name | numbers, separators=(",", ":"))
+        return of_json(name | numbers).decode()
 
     yield from _lines(blocks, line)
 
@@ -75,6 +73,4 @@ def scream(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:  # noqa: ARG
 
 
 def _lines(blocks: Iterable[bytes], made: Callable[[str], str]) -> Iterator[bytes]:
-    for block in blocks:
-        lines = block.decode("utf-8", "replace").split("\n")
-        yield "\n".join(made(line.rstrip("\r")) if line.strip() else "" for line in lines).encode()
+    return of_text(blocks, lambda line: made(line.rstrip("\r")) if line.strip() else "")

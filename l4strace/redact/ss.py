@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from l4strace.ingest.logs import poll_times
 from l4strace.ingest.logs.ss import AS_RENO, POLL
 from l4strace.redact import words
+from l4strace.redact.lines import UNREAD, of_text
 from l4strace.redact.mask import Mask
 from l4strace.redact.words import vocabulary
 
@@ -17,7 +18,6 @@ SOCKET = re.compile(
     r"\s*(?:tcp\s+)?(?P<state>[A-Z][A-Z0-9-]{2,14})\s+(?P<queues>\d+\s+\d+)\s+"
     r"(?P<here>\S+:\d+)\s+(?P<there>\S+:\d+)"
 )
-UNREAD = "-"
 NUMBERS = vocabulary("""
     wscale rto backoff rtt ato mss pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_retrans
     bytes_acked bytes_received segs_out segs_in data_segs_out data_segs_in lastsnd lastrcv
@@ -45,9 +45,7 @@ RATE = re.compile(r"[\d.]+[kKMGT]?bps")
 
 def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
     """Blocks of whole lines -> the same with every line redacted, in the same order."""
-    for block in blocks:
-        lines = block.decode("utf-8", "replace").split("\n")
-        yield "\n".join(_line(line, mask) for line in lines).encode()
+    return of_text(blocks, lambda line: _line(line, mask))
 
 
 def _line(line: str, mask: Mask) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from l4strace.redact import words
+from l4strace.redact.lines import of_text
 from l4strace.redact.mask import Mask
 from l4strace.redact.ss import time_line
 from l4strace.redact.words import vocabulary
@@ -27,9 +28,7 @@ KNOWN = (
 
 def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
     """Blocks of whole lines -> the same with every name masked that is not well known."""
-    for block in blocks:
-        lines = block.decode("utf-8", "replace").split("\n")
-        yield "\n".join(_line(line, mask) for line in lines).encode()
+    return of_text(blocks, lambda line: _line(line, mask))
 
 
 def _line(line: str, mask: Mask) -> str:

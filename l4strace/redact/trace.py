@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 
 from l4strace.redact import fields
+from l4strace.redact.lines import UNREAD
 from l4strace.redact.mask import Mask
 
 LINE = re.compile(
@@ -22,8 +23,6 @@ SOCKADDR = 28
 WRITTEN = re.compile(r"#\s*entries-in-buffer/entries-written:\s*(\d{1,19})/(\d{1,19})")
 LOST = re.compile(r"LOST (\d{1,19}) EVENT", re.IGNORECASE)
 PRINTED = frozenset(("tracing_mark_write", "print", "bprint", "bputs"))
-UNREAD = "-"
-"""Replacement of an unreadable line, equally unreadable."""
 
 
 def redacted(blocks: Iterable[bytes], mask: Mask) -> Iterator[bytes]:
