@@ -61,9 +61,10 @@ def in_json(runs: Sequence[Judged]) -> str:
     """
     parts = [json.document(evidence, analysis) for evidence, analysis in runs]
     worst = max(parts, key=lambda part: _severity(part["verdict"]))
-    merged: dict[str, Any] = dict(worst)
-    for key in ("sources", "flows", "paths", "findings", "unmet", "checklists", "skipped"):
-        merged[key] = [row for part in parts for row in part[key]]
+    merged: dict[str, Any] = {
+        key: [row for part in parts for row in part[key]] if isinstance(value, list) else value
+        for key, value in worst.items()
+    }
     merged["runs"] = [
         {
             "sources": [row["source"] for row in part["sources"]],

@@ -41,6 +41,17 @@ def test_json_merges_the_lists_and_takes_the_worst_verdict():
     assert document["status"] == document["runs"][1]["status"]
 
 
+def test_json_has_what_the_logs_of_all_runs_say():
+    def logged(flow: int) -> several.Judged:
+        inputs, analysis = run(flow)
+        log = frame("kernel", source=flow, flow=flow, forward=True, event="ack", delivered=[1, 9])
+        sources = frame("sources", source=flow, path=f"{flow}.qlog", kind="qlog")
+        return replace(inputs, sources=sources, udp_kernel=log), analysis
+
+    logs = json.loads(several.in_json([logged(0), logged(1)]))["sender_logs"]
+    assert [log["flow"] for log in logs] == [0, 1]
+
+
 def test_text_has_each_under_its_name():
     shown = several.in_text([run(0, MILD), run(1, BAD)], color=False, width=80)
     assert shown.startswith("0.pcap\n======\n\n")
