@@ -59,6 +59,7 @@ ELSEWHERE = {
     "ingest/logs/flent.py": "lab/test_polls.py",
     "ingest/logs/ss.py": "ingest/logs/test_polls.py",
     "ingest/logs/kernel_log_check.py": "ingest/logs/test_kernel_log.py",
+    "output/columns.py": "output/test_text.py",
     "output/flow_lines.py": "output/test_text.py",
     # The page is tested where it is read: its sections, its file, its charts in a browser.
     "page/": "page/test_fill.py",

@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.console import one_line
 from l4strace.derive import marked
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import Capture
 from l4strace.model import Finding, Severity
+from l4strace.output.columns import fitting
 from l4strace.wording import vantages
 from l4strace.wording.names import ends, negotiated
 from l4strace.wording.quantities import quantity, share
@@ -78,12 +78,7 @@ def table(lines: list[tuple[str, ...]], width: int = WIDTH) -> Iterator[str]:
     if not lines:
         return
     named = known([HEADS, *lines])
-    for shown in (named, _without(named, "cc")):
-        flat = list(_columns(shown))
-        if max(map(len, flat)) <= width:
-            yield from flat
-            return
-    yield from _stacked(named)
+    yield from fitting([named, _without(named, "cc")], NUMBERS, width)
 
 
 def known(lines: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -100,24 +95,6 @@ def _without(lines: list[tuple[str, ...]], head: str) -> list[tuple[str, ...]]:
         return lines
     place = lines[0].index(head)
     return [(*line[:place], *line[place + 1 :]) for line in lines]
-
-
-def _columns(lines: list[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    for line in lines:
-        cells = (
-            cell.rjust(width) if head in NUMBERS else cell.ljust(width)
-            for head, cell, width in zip(lines[0], line, widths, strict=True)
-        )
-        yield one_line(" ".join(cells).rstrip())
-
-
-def _stacked(lines: list[tuple[str, ...]]) -> Iterator[str]:
-    numbers = _columns([line[3:] for line in lines])
-    yield f"      {next(numbers)}"
-    for line, rest in zip(lines[1:], numbers, strict=True):
-        yield one_line(f"{line[0]:<5} {line[1]} > {line[2]}")
-        yield f"      {rest}"
 
 
 def _worth_a_line(directions: list[list[dict[str, Any]]]) -> list[list[dict[str, Any]]]:

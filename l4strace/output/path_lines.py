@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from l4strace.console import printable
 from l4strace.evidence import Capture
+from l4strace.output.columns import aligned
 from l4strace.wording import paths
 from l4strace.wording.quantities import quantity
 from l4strace.wording.wrap import WIDTH, wrapped
@@ -27,13 +27,7 @@ def lines(capture: Capture, width: int = WIDTH) -> Iterator[str]:
     if not rows:
         return
     yield wrapped(DELAYS, width)
-    widths = [max(len(row[i]) for row in (HEADS, *rows)) for i in range(len(HEADS))]
-    for row in (HEADS, *rows):
-        cells = (
-            cell.ljust(size) if at < 2 else cell.rjust(size)
-            for at, (cell, size) in enumerate(zip(row, widths, strict=True))
-        )
-        yield printable(" ".join(cells).rstrip())
+    yield from aligned([HEADS, *rows], HEADS[2:])
 
 
 def _cells(row: dict[str, object]) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.console import one_line
 from l4strace.derive.senders import sender_logs
 from l4strace.evidence import Capture
+from l4strace.output.columns import fitting
 from l4strace.wording.names import ends
 from l4strace.wording.quantities import quantity, share
 from l4strace.wording.sender_logs import named
@@ -36,7 +36,7 @@ def lines(capture: Capture, shown: Sequence[int], width: int = WIDTH) -> Iterato
     flows = {row["flow"]: row for row in capture.flows.iter_rows(named=True)}
     sockets = logged.to_dicts()
     cells = [HEADS, *(_line(flows[row["flow"]], row) for row in sockets)]
-    yield from _columns(cells, width)
+    yield from fitting([cells], NUMBERS, width)
     kernels = all(flows[row["flow"]]["transport"] == "tcp" for row in sockets)
     yield wrapped(COUNTED.format("kernel" if kernels else "sender"), width)
     for row in sockets:
@@ -123,26 +123,3 @@ def _shown(row: dict[str, Any]) -> str:
     if row["retransmits"]:
         clauses.append(f"{row['retransmits']:,} retransmissions")
     return "; ".join(clauses)
-
-
-def _columns(cells: list[tuple[str, ...]], width: int) -> Iterator[str]:
-    """Long addresses go on a line of their own."""
-    flat = list(_aligned(cells))
-    if max(map(len, flat)) <= width:
-        yield from flat
-        return
-    rest = _aligned([line[3:] for line in cells])
-    yield f"      {next(rest)}"
-    for line, numbers_of_it in zip(cells[1:], rest, strict=True):
-        yield one_line(f"{line[0]:<5} {line[1]} > {line[2]}")
-        yield f"      {numbers_of_it}"
-
-
-def _aligned(cells: list[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
-    for line in cells:
-        padded = (
-            cell.rjust(width) if head in NUMBERS else cell.ljust(width)
-            for head, cell, width in zip(cells[0], line, widths, strict=True)
-        )
-        yield one_line(" ".join(padded).rstrip())

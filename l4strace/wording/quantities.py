@@ -22,7 +22,7 @@ def quantity(value: float | int | str, unit: str = "") -> str:
     if isinstance(value, str):
         return value
     if unit == "%" or unit == "share":
-        return f"{share(value if unit == 'share' else value / 100)}"
+        return share(value if unit == "share" else value / 100)
     for size, name in _SCALES.get(unit, ()):
         if abs(value) >= size:
             return f"{digits(value if size == 1 else value / size)} {name}"
@@ -51,13 +51,12 @@ def at_delay(delay: str) -> str:
     return delay if delay.startswith(BELOW) else f"at {delay}"
 
 
-def milliseconds(us: float, decimals: int = 1) -> str:
-    """`0.4 ms`, `185 ms`; `below 0.1 ms` where the decimals would leave nothing."""
+def milliseconds(us: float) -> str:
+    """`0.4 ms`, `185 ms`; `below 0.1 ms` where one decimal would leave nothing."""
     ms = us / 1000
     if ms >= 100:
         return f"{ms:,.0f} ms"
-    least = 10.0**-decimals
-    return f"{ms:.{decimals}f} ms" if ms >= least / 2 else f"{BELOW}{least:.{decimals}f} ms"
+    return f"{ms:.1f} ms" if ms >= 0.05 else f"{BELOW}0.1 ms"
 
 
 def marking_delay(row: Mapping[str, Any]) -> str:
