@@ -10,8 +10,8 @@ import polars as pl
 from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure, Trace
 from l4strace.page.drawing.layout import timeline
-from l4strace.page.drawing.series import Points, points, points_of
-from l4strace.page.drawing.smooth import sums
+from l4strace.page.drawing.series import MBIT, MS, Points, points, points_of
+from l4strace.page.drawing.smooth import per_interval, sums
 from l4strace.page.figures import alpha, classic_ecn, goodput, queue, rtt
 from l4strace.wording.amounts import duration, number, share
 from l4strace.wording.moments import TimeAxis
@@ -41,19 +41,19 @@ class Question(NamedTuple):
 def _goodput(direction: Direction) -> Drawn | None:
     if not direction.rounds["goodput_bps"].count():
         return None
-    rates = goodput.rates_of(direction)
-    curve = points(rates.x, rates.goodput_bps, MOST_POINTS, goodput.MBIT)
+    rates = per_interval(direction.rounds, direction.interval)
+    curve = points(rates.x, rates.goodput_bps, MOST_POINTS, MBIT)
     every = duration(direction.interval * 1e6)
     return Drawn(curve, f"mean {goodput.mean(direction)}, over intervals of {every}")
 
 
 def _rtt(direction: Direction) -> Drawn | None:
-    curve = points_of(direction.rounds, "rtt_mean_us", MOST_POINTS, rtt.MS)
+    curve = points_of(direction.rounds, "rtt_mean_us", MOST_POINTS, MS)
     return Drawn(curve, f"mean {duration(direction.totals['rtt_mean_us'])}") if curve else None
 
 
 def _queue(direction: Direction) -> Drawn | None:
-    curve = points_of(direction.rounds, "queue_delay_us", MOST_POINTS, queue.MS)
+    curve = points_of(direction.rounds, "queue_delay_us", MOST_POINTS, MS)
     return Drawn(curve, _median(direction.rounds["queue_delay_us"], duration)) if curve else None
 
 

@@ -27,7 +27,7 @@ from l4strace.studies.dataset import lying_at
 from l4strace.studies.planned import Options
 from l4strace.studies.sources import discover
 from l4strace.wording.moments import NANO, TimeAxis
-from l4strace.wording.names import flow_name
+from l4strace.wording.names import direction_name
 from l4strace.wording.quantities import count, quantity, share
 
 MOST_RUNS = 20
@@ -107,7 +107,7 @@ def _run(files: Sequence[str]) -> Run | None:
         return None
     drawn = {question.name: question.of(direction) for question in QUESTIONS}
     return Run(
-        flow_name(direction.row),
+        direction_name(direction.row),
         case.axis.length,
         {name: curve for name, curve in drawn.items() if curve},
         _phases(run.evidence, direction),

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from l4strace.evidence import Capture, traffic
 from l4strace.model import Analysis, Confidence, Finding, Rule, Severity
 from l4strace.output.json import dumps, finding_value, tool
-from l4strace.wording.names import flow_name
+from l4strace.wording.names import direction_name
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {
@@ -48,7 +48,7 @@ def run(capture: Capture, analysis: Analysis) -> dict[str, Any]:
     rows: dict[int | None, dict[str, Any]] = {
         row["flow"]: row for row in traffic(capture).flows.iter_rows(named=True)
     }
-    flows = {flow: flow_name(row) for flow, row in rows.items() if flow is not None}
+    flows = {flow: direction_name(row) for flow, row in rows.items() if flow is not None}
     index = {rule.code: number for number, rule in enumerate(analysis.rules)}
     return {
         "tool": {"driver": tool() | {"rules": [_rule(rule) for rule in analysis.rules]}},

@@ -43,11 +43,6 @@ SCRIPTS = (*PACKET_SCRIPTS, *CHART_SCRIPTS, "table.js", "terms.js", "find.js", "
 """Parts of the script of a run's page; the last starts it."""
 
 
-def fill(report: Report) -> str:
-    """The page as HTML."""
-    return encoded(report).decode()
-
-
 def encoded(report: Report) -> bytes:
     """The page as HTML in UTF-8; what cannot be encoded becomes `?`."""
     figures = {chart.key: chart.spec for chart in report.charts}

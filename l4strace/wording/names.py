@@ -32,12 +32,7 @@ def ends(row: Mapping[str, Any], forward: bool | None = True) -> tuple[str, str]
     return client, server + network
 
 
-def flow_name(row: Mapping[str, Any], arrow: str = ARROW) -> str:
-    """Client to server of a row of `flows`."""
-    return direction_name(row, True, arrow)
-
-
-def direction_name(row: Mapping[str, Any], forward: bool, arrow: str = ARROW) -> str:
+def direction_name(row: Mapping[str, Any], forward: bool = True, arrow: str = ARROW) -> str:
     """Sender to receiver of one direction of a row of `flows`."""
     return arrow.join(ends(row, forward))
 

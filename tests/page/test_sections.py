@@ -12,7 +12,7 @@ import pytest
 from l4strace.model import Analysis, Skipped, VerdictLines
 from l4strace.page.build import build
 from l4strace.page.case import FEW_BYTES, MAX_CHARTED, MAX_LISTED, Case
-from l4strace.page.fill import fill
+from l4strace.page.fill import encoded
 from l4strace.page.sections import (
     SECTIONS,
     detector,
@@ -217,7 +217,7 @@ def test_rules_are_grouped_by_what_came_of_them(case: Case) -> None:
     assert sum(map(len, groups)) == len(set().union(*groups)) == len(case.analysis.rules)
     assert all(entry.missing for entry in section.unjudged)
     assert "L4S601" in groups[1]
-    html = fill(build(case))
+    html = encoded(build(case)).decode()
     assert all(html.count(f'id="rule-{code}"') == 1 for code in set().union(*groups))
 
 
@@ -228,14 +228,14 @@ def test_every_term_of_the_glossary_is_on_the_page(case: Case) -> None:
 
 
 def test_every_title_of_a_table_says_what_it_is_the_title_of(case: Case) -> None:
-    html = fill(build(case))
+    html = encoded(build(case)).decode()
     titles = re.findall(r"<th[ >][^>]*", html)
     assert len(titles) > 30
     assert [title for title in titles if "scope=" not in title] == []
 
 
 def test_every_section_is_on_the_page(case: Case) -> None:
-    html = fill(build(case))
+    html = encoded(build(case)).decode()
     navigation = html[html.index("<nav ") : html.index("</nav>")]
     places = [html.index(f'id="{section.name}"') for section in build(case).sections]
     assert len(places) == len(SECTIONS)
@@ -364,7 +364,7 @@ def test_a_flow_without_addresses_is_filtered_by_its_ports(logged: Case) -> None
 
 
 def test_a_story_is_linked_both_ways_and_has_one_remedy(case: Case) -> None:
-    html = fill(build(case))
+    html = encoded(build(case)).decode()
     by_rule = {card.rule: card for card in findings.build(case).cards}
     story = {rule: card.places[0].story for rule, card in by_rule.items()}
     assert [step.key for step in story["L4S501"].causes] == ["L4S301-flow-0"]

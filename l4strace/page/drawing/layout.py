@@ -12,6 +12,8 @@ from l4strace.wording.moments import TimeAxis
 
 HEIGHT = 172
 """Pixels: five timelines fit one screen."""
+COMPARING = 230
+"""Pixels of a chart that compares flows, or stands alone."""
 HOVER_FORMAT = ",.5~r"
 """Format of d3: at most five significant digits, with thousands separated."""
 MOST_LABELS = 8

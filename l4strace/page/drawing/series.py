@@ -20,6 +20,8 @@ GAP_FACTOR = 12
 """A pause longer than this many times the median spacing breaks a line: nothing was measured."""
 GAP_SECONDS = 0.1
 """Shortest pause that interrupts a line, however dense the points are."""
+MS, MBIT = 1e-3, 1e-6
+"""Scales of series: from us to ms, from bit/s to Mbit/s."""
 MAX_DOTS = 600
 """Most markers of one series: each is an element of the page, a line is one for all."""
 

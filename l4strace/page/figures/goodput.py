@@ -6,8 +6,8 @@ from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import LOSS, MEASURED
-from l4strace.page.drawing.series import dots, line, points
-from l4strace.page.drawing.smooth import Rates, per_interval
+from l4strace.page.drawing.series import MBIT, dots, line, points
+from l4strace.page.drawing.smooth import per_interval
 from l4strace.wording.amounts import NONE, bit_rate, data_size, duration
 from l4strace.wording.quantities import count
 
@@ -16,14 +16,12 @@ TITLE = "Goodput and losses"
 SENT = "Sending rate"
 """Title where nothing reports what arrived."""
 
-MBIT = 1e-6
-
 
 def draw(direction: Direction) -> Figure | None:
     """Goodput as a line; intervals with retransmissions as dots on it."""
     if not direction.rounds["goodput_bps"].count():
         return None
-    rates = rates_of(direction)
+    rates = per_interval(direction.rounds, direction.interval)
     most = direction.points
     sent = direction.counted == "sent"
     curve = points(rates.x, rates.goodput_bps, most, MBIT)
@@ -59,8 +57,3 @@ def _losses(direction: Direction) -> str:
     if direction.counted == "sent":
         return ""
     return f"; {count(int(direction.rounds['retransmits'].sum()), 'packet')} reported as lost"
-
-
-def rates_of(direction: Direction) -> Rates:
-    """Goodput and retransmissions of each interval."""
-    return per_interval(direction.rounds, direction.interval)

@@ -7,14 +7,12 @@ from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import MEASURED, SECOND
-from l4strace.page.drawing.series import line, points_of
+from l4strace.page.drawing.series import MS, line, points_of
 from l4strace.wording.amounts import duration, micro
 from l4strace.wording.quantities import at_delay, marking_delay
 
 NAME = "queue"
 TITLE = "Queue delay"
-
-MS = 1e-3
 
 
 def draw(direction: Direction) -> Figure | None:

@@ -6,14 +6,13 @@ from l4strace.page.direction import Direction
 from l4strace.page.drawing.figure import Figure
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import MEASURED
-from l4strace.page.drawing.series import band, line, points_of
+from l4strace.page.drawing.series import MS, band, line, points_of
 from l4strace.wording.amounts import duration
 from l4strace.wording.quantities import count
 
 NAME = "rtt"
 TITLE = "Round-trip time"
 
-MS = 1e-3
 FEEDBACK = ("acknowledgement", "feedback")
 """What ends a round trip over TCP, and over UDP or both."""
 

@@ -13,7 +13,7 @@ from l4strace.wording.amounts import micro, typeset
 from l4strace.wording.display_filters import flow_filter, frames_filter
 from l4strace.wording.headlines import below
 from l4strace.wording.moments import span
-from l4strace.wording.names import FANCY_ARROW, ends
+from l4strace.wording.names import FANCY_ARROW, direction_key, ends
 from l4strace.wording.order import readable
 from l4strace.wording.quantities import count
 from l4strace.wording.verdict import Verdict, verdict
@@ -198,7 +198,7 @@ def finding_ids(findings: Sequence[Finding]) -> list[str]:
     for finding in findings:
         key = finding.rule
         if finding.flow is not None:
-            key += f"-flow-{finding.flow}" + ("-reverse" if finding.forward is False else "")
+            key += f"-{direction_key(finding.flow, finding.forward is not False)}"
         seen[key] += 1
         ids.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
     return ids

@@ -7,8 +7,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from l4strace.derive.senders import sender_logs
+from l4strace.model import Severity
 from l4strace.page.case import Case
+from l4strace.page.figures.codepoints import CODEPOINTS
 from l4strace.page.transports import drawn
+from l4strace.schema.keys import DIRECTION
 from l4strace.schema.words import BOTTLENECKS
 from l4strace.wording import vantages
 from l4strace.wording.amounts import bit_rate, data_size, duration, number
@@ -77,7 +80,6 @@ class FlowsSection(NamedTuple):
         return self.rows[:PAGE_ROWS]
 
 
-BY_DIRECTION = ("flow", "forward")
 OF_FLOWS = (
     *("source", "flow", "client", "client_port", "server", "server_port", "network"),
     *("vantage", "transport", "mode", "mode_reason"),
@@ -90,19 +92,17 @@ OF_DIRECTIONS = (
     *("ce_fed_back_best", "ce_fed_back_lo", "ce_fed_back_hi", "dscp", "arrived_dscp"),
 )
 """Columns of `directions` that the list of flows reads."""
-LABELS = (("ect1", "ECT(1)"), ("ect0", "ECT(0)"), ("not_ect", "Not-ECT"), ("ce", "CE"))
-SEVERITIES = ("info", "notice", "warning", "error")
 
 
 def build(case: Case) -> FlowsSection:
     """The directions that matter most first."""
     everything = drawn(case.evidence)
-    arrived = everything.directions.select(*BY_DIRECTION, far="source", arrived_dscp="dscp")
-    listed = case.listed.join(arrived, on=[*BY_DIRECTION, "far"], how="left", maintain_order="left")
+    arrived = everything.directions.select(*DIRECTION, far="source", arrived_dscp="dscp")
+    listed = case.listed.join(arrived, on=[*DIRECTION, "far"], how="left", maintain_order="left")
     charted = {(d.flow, d.forward) for d in case.charted}
     flows = _by(everything.flows.select(OF_FLOWS), listed, "source", "flow")
-    bottlenecks = case.evidence.bottlenecks.select(*BY_DIRECTION, "kind", "reason")
-    necks = _by(bottlenecks, listed, *BY_DIRECTION)
+    bottlenecks = case.evidence.bottlenecks.select(*DIRECTION, "kind", "reason")
+    necks = _by(bottlenecks, listed, *DIRECTION)
     rows = []
     for totals in listed.select(OF_DIRECTIONS).iter_rows(named=True):
         key = totals["flow"], totals["forward"]
@@ -159,7 +159,7 @@ def _row(
         rtt=_rtt(totals, row),
         bottleneck=_bottleneck(neck),
         bottleneck_reason=(neck or {}).get("reason") or "",
-        worst=SEVERITIES[totals["worst"]] if totals["worst"] >= 0 else "",
+        worst=Severity(totals["worst"]).name.lower() if totals["worst"] >= 0 else "",
         charted=charted,
     )
 
@@ -177,7 +177,7 @@ def _codepoints(totals: dict[str, Any]) -> tuple[Codepoint, ...]:
     total = totals["data_packets"]
     return tuple(
         Codepoint(name.replace("_", "-"), label, count, round(100 * count / total, 2))
-        for name, label in LABELS
+        for name, label, _ in CODEPOINTS
         if (count := totals["data_" + name])
     )
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from l4strace.page.case import Case
 from l4strace.schema.words import CE, ECN_FIELD
-from l4strace.wording.names import FANCY_ARROW, flow_name
+from l4strace.wording.names import FANCY_ARROW, direction_name
 from l4strace.wording.quantities import count
 
 TITLE = "Handshakes"
@@ -114,7 +114,7 @@ def _ladder(rows: list[dict[str, Any]]) -> Ladder:
     decided = next((row for row in rows if row["mode"] != "unknown"), rows[0])
     return Ladder(
         decided["flow"],
-        flow_name(decided, FANCY_ARROW),
+        direction_name(decided, arrow=FANCY_ARROW),
         tuple(_rung(rows, *packet) for packet in PACKETS),
         MODES[decided["mode"] or "unknown"],
         decided["mode_reason"] or "",

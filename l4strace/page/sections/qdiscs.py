@@ -13,12 +13,11 @@ from l4strace.page.chart import Chart
 from l4strace.page.drawing.figure import Trace
 from l4strace.page.drawing.layout import timeline
 from l4strace.page.drawing.palette import FLOWS, RECORDED
-from l4strace.page.drawing.series import line, points_of
+from l4strace.page.drawing.series import MS, line, points_of
 from l4strace.rules.support import qdiscs
 from l4strace.schema.keys import KEY
 
 TITLE = ""
-MS = 1e-3
 DELAYS = {"delay_us": "", "delay_l_us": ", low-latency", "delay_c_us": ", classic"}
 """Columns of delays -> what the name of their curve ends in. DualPI2 states its own."""
 

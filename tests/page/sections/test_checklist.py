@@ -9,7 +9,7 @@ import pytest
 from l4strace.model import Analysis, Check, Checklist
 from l4strace.page.build import build
 from l4strace.page.case import Case
-from l4strace.page.fill import fill
+from l4strace.page.fill import encoded
 from l4strace.page.sections import checklist
 from tests.support import synthetic
 
@@ -29,7 +29,7 @@ def test_each_sender_has_its_lines_with_clause_and_evidence(case: Case) -> None:
     assert (sender.flow, sender.tally) == (0, "1 pass, 1 unknown")
     assert sender.name == "10.0.1.2:40001 → 10.0.3.2:5201"
     assert "250\N{NO-BREAK SPACE}µs" in sender.checks[0].requirement
-    html = fill(build(case))
+    html = encoded(build(case)).decode()
     assert '<td class="check passed">pass</td>' in html
     assert '<td class="check open">unknown</td>' in html
     assert "<script>x" not in html

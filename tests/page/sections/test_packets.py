@@ -10,7 +10,7 @@ import pytest
 from l4strace.model import Proof, ProofPacket
 from l4strace.page.build import build
 from l4strace.page.case import Case
-from l4strace.page.fill import fill
+from l4strace.page.fill import encoded
 from l4strace.page.sections import packets
 from tests.support import synthetic
 
@@ -44,7 +44,8 @@ def test_packets_stand_under_their_finding_and_can_be_downloaded(case: Case) -> 
     assert base64.b64decode(section.excerpt) == b"pcapng"
     assert section.name == "sender-evidence.pcapng"
     assert (section.about, section.absent) == ("1 packet without payload, 6 B", "One is missing.")
-    html = fill(build(Case(case.evidence, dataclasses.replace(case.analysis, proof=proof))))
+    proven = Case(case.evidence, dataclasses.replace(case.analysis, proof=proof))
+    html = encoded(build(proven)).decode()
     assert 'href="#packets-L4S301-flow-0"' in html
     assert 'id="packets-L4S301-flow-0"' in html
 
@@ -61,7 +62,7 @@ def test_over_udp_stand_numbers_and_reports_in_place_of_what_only_tcp_has(case: 
     section = packets.build(Case(case.evidence, known))
     (row,) = section.groups[0].rows
     assert (row.seq, row.ack, row.payload) == ("4,711", "\N{EN DASH}", "1,200")
-    html = fill(report)
+    html = encoded(report).decode()
     shown = html[html.index('id="packets-L4S301-flow-0"') :].partition("</table>")[0]
     assert "reports up to" in shown
     assert "ACE" not in shown

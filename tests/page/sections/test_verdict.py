@@ -13,7 +13,7 @@ from l4strace import pipeline
 from l4strace.model import Analysis, Status
 from l4strace.page.build import build
 from l4strace.page.case import Case
-from l4strace.page.fill import fill
+from l4strace.page.fill import encoded
 from l4strace.page.sections import findings, verdict
 from l4strace.page.sections.verdict import glance
 from l4strace.rules import RULES
@@ -51,15 +51,15 @@ def test_whether_this_is_l4s_opens_the_page(case: Case, quiet: Case) -> None:
     status = verdict.build(case).status
     assert status.answer == "yes"
     assert status.sentence.startswith("Yes: ")
-    html = fill(build(case))
+    html = encoded(build(case)).decode()
     assert html.index('id="verdict"') < html.index('id="status"') < html.index('id="findings"')
     assert verdict.build(quiet).status.sentence == ""
-    assert 'id="status"' not in fill(build(quiet))
+    assert 'id="status"' not in encoded(build(quiet)).decode()
 
 
 def test_the_verdict_is_told_once(case: Case) -> None:
     """Its paragraph and its remedy stand above the list of findings, which has its numbers."""
-    html = fill(build(case))
+    html = encoded(build(case)).decode()
     worst = case.analysis.findings[0]
     message = str(escape(typeset(worst.message)))
     assert html.count(message) == 1
@@ -69,7 +69,7 @@ def test_the_verdict_is_told_once(case: Case) -> None:
 
 
 def test_the_title_of_the_page_is_the_headline(case: Case) -> None:
-    html = fill(build(case))
+    html = encoded(build(case)).decode()
     title = html[html.index("<title>") : html.index("</title>")]
     assert str(escape(case.analysis.findings[0].headline)) in title
 
@@ -85,7 +85,7 @@ def test_an_empty_capture_is_grey(quiet: Case) -> None:
     empty = dataclasses.replace(run, **tables)
     nothing = Case(empty, Analysis(()))
     assert verdict.build(nothing).severity == "unjudged"
-    assert "\N{CHECK MARK}" not in fill(build(nothing)).partition("<script")[0]
+    assert "\N{CHECK MARK}" not in encoded(build(nothing)).decode().partition("<script")[0]
 
 
 def test_flows_are_shown_against_each_other_at_a_glance(case: Case) -> None:

@@ -6,22 +6,20 @@ import polars as pl
 
 from l4strace.page.chart import Chart
 from l4strace.page.drawing.figure import Figure, Trace
-from l4strace.page.drawing.layout import chart, logarithmic, reference, timeline
+from l4strace.page.drawing.layout import COMPARING, chart, logarithmic, reference, timeline
 from l4strace.page.drawing.palette import CE, LOSS, REFERENCE
-from l4strace.page.drawing.series import Points, line, points, points_of
+from l4strace.page.drawing.series import MBIT, MS, Points, line, points, points_of
 from l4strace.page.drawing.smooth import per_interval
 from l4strace.page.figures.rtt import FEEDBACK
 from l4strace.page.sections.traffic.link import Link
 from l4strace.wording.amounts import duration, share
 from l4strace.wording.quantities import count
 
-MBIT, MS, PERCENT = 1e-6, 1e-3, 100
+PERCENT = 100
 ENDS = ("start_ns", "end_ns")
 """Columns of `phases` between which the capacity is drawn."""
 LOST = {False: "retransmitted", True: "reported as lost"}
 """What is known of losses, by whether the flow runs over UDP."""
-COMPARING_PIXELS = 230
-"""Pixels of the panels that compare flows."""
 LEAST_US = 10.0
 """The CDF's axis is logarithmic: a shorter delay is drawn here."""
 
@@ -40,7 +38,7 @@ def throughput(link: Link) -> Chart:
         seconds = [link.case.axis.seconds(ns) for ns, _ in edges]
         level = Points(seconds, [bps * MBIT for _, bps in edges])
         traces.append(line(level, "capacity", REFERENCE))
-    figure = timeline(traces, "Mbit/s", link.case.axis, height=COMPARING_PIXELS)
+    figure = timeline(traces, "Mbit/s", link.case.axis, height=COMPARING)
     every = duration(link.interval * 1e6)
     counted = " or ".join(sorted({one.counted for one in link.directions})).capitalize()
     caption = f"{counted} payload per second, over intervals of {every}. {_used(link)}"
@@ -74,7 +72,7 @@ def delay(link: Link) -> Chart | None:
         facts.append(f"{part.name}: {_middle_and_high(found)}")
     if not traces:
         return None
-    figure = chart(traces, "ms", "% of packets", x=logarithmic(seen), height=COMPARING_PIXELS)
+    figure = chart(traces, "ms", "% of packets", x=logarithmic(seen), height=COMPARING)
     for level, name in ((50, "median"), (99, "P99")):
         reference(figure, level, name)
     jitter = max((d.jitter_us or 0.0 for d in link.directions), default=0.0)
@@ -119,7 +117,7 @@ def round_trips(link: Link) -> Chart | None:
         facts.append(f"{flow.name}: {_middle_and_high(found)}")
     if not traces:
         return None
-    figure = timeline(traces, "ms", link.case.axis, height=COMPARING_PIXELS, rangemode="normal")
+    figure = timeline(traces, "ms", link.case.axis, height=COMPARING, rangemode="normal")
     caption = f"Data to {FEEDBACK[any(one.over_udp for one in link.directions)]}. {_listed(facts)}."
     return _chart("round-trips", "Round-trip time, flow against flow", figure, caption)
 

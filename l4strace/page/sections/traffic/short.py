@@ -9,13 +9,13 @@ import polars as pl
 from l4strace.derive import short_flows
 from l4strace.page.case import Case
 from l4strace.page.chart import Chart
-from l4strace.page.drawing.layout import chart, logarithmic
+from l4strace.page.drawing.layout import COMPARING, chart, logarithmic
 from l4strace.page.drawing.palette import ECT0, ECT1, NOT_ECT
-from l4strace.page.drawing.series import dots, points_of
+from l4strace.page.drawing.series import MS, dots, points_of
 from l4strace.wording.amounts import data_size, duration, share
 from l4strace.wording.quantities import count
 
-MS, KB = 1e-3, 1e-3
+KB = 1e-3
 SIZES = (10_000, 100_000, 1_000_000, short_flows.LARGEST_BYTES)
 """Upper ends of the size classes in bytes: the first fits into an initial window of 10 segments
 (RFC 6928), each next takes about three more round trips of slow start."""
@@ -84,7 +84,7 @@ def completion(case: Case) -> Chart | None:
         if (own := ordered.filter(pl.col("marked_as") == column)).height
     ]
     sizes, times = logarithmic(ordered["x"]), logarithmic(ordered["completion_us"] * MS)
-    figure = chart(traces, "kB", "ms", x=sizes, y=times, height=230)
+    figure = chart(traces, "kB", "ms", x=sizes, y=times, height=COMPARING)
     caption = (
         f"{count(flows.height, 'flow')} of at most {data_size(short_flows.LARGEST_BYTES)}, from "
         "the first packet of the sender to its last."

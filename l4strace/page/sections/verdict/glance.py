@@ -10,16 +10,14 @@ from l4strace.model import Finding
 from l4strace.page.case import CHARTED_SHARE, Case
 from l4strace.page.chart import Chart, chart_of
 from l4strace.page.direction import Direction
-from l4strace.page.drawing.layout import shade, timeline
+from l4strace.page.drawing.layout import COMPARING, shade, timeline
 from l4strace.page.drawing.palette import FLOWS, SEVERITIES
-from l4strace.page.drawing.series import line, points
+from l4strace.page.drawing.series import MBIT, line, points
 from l4strace.page.drawing.smooth import per_interval
 from l4strace.page.figures import TIMELINES, goodput, marks, queue, rtt, window
-from l4strace.wording.amounts import bit_rate, duration
+from l4strace.wording.amounts import duration
 
 NAME = "sharing"
-MBIT = 1e-6
-HEIGHT = 230
 ANSWERS_SHARE = 0.1
 """Where feedback is encrypted it is payload too: an ACK of 40 bytes for each packet or second one
 of 1,200 is a few percent of it."""
@@ -57,7 +55,7 @@ def _of_the_finding(case: Case, finding: Finding) -> Chart | None:
         return None
     several = len({one.flow for one in case.charted}) > 1
     title = f"{drawn.title}, flow {direction.flow}" if several else drawn.title
-    return drawn._replace(key=NAME, title=title, height=HEIGHT)
+    return drawn._replace(key=NAME, title=title, height=COMPARING)
 
 
 def _goodput(case: Case) -> Chart | None:
@@ -75,9 +73,9 @@ def _goodput(case: Case) -> Chart | None:
         rates = per_interval(one.rounds, interval)
         curve = points(rates.x, rates.goodput_bps, one.points, MBIT)
         traces.append(line(curve, f"{name} ({one.nature})", stroke, width=2.2))
-    figure = timeline(traces, "Mbit/s", case.axis, height=HEIGHT)
+    figure = timeline(traces, "Mbit/s", case.axis, height=COMPARING)
     means = ", ".join(
-        f"{name} {bit_rate(_mean(d))}" for name, d in zip(names, directions, strict=True)
+        f"{name} {goodput.mean(d)}" for name, d in zip(names, directions, strict=True)
     )
     every = duration(interval * 1e6)
     counted = " or ".join(sorted({d.counted for d in directions})).capitalize()
@@ -108,8 +106,3 @@ def _of_the_log(case: Case) -> Chart | None:
     found = (chart_of(module, one) for one in case.charted for module in TIMELINES)
     first = next((drawn for drawn in found if drawn is not None), None)
     return first and first._replace(key=NAME)
-
-
-def _mean(direction: Direction) -> float:
-    seconds = (direction.totals["last_ns"] - direction.totals["first_ns"]) / 1e9
-    return float(8 * direction.delivered_bytes / seconds) if seconds > 0 else 0.0
