@@ -16,7 +16,7 @@ from l4strace.wording.quantities import count, quantity, share
 
 BARS = " ▁▂▃▄▅▆▇█"
 COLORS = {"not_ect": "white", "ect0": "yellow", "ect1": "cyan", "ce": "red"}
-NAMES = CODEPOINTS
+LETTERS = {"not_ect": "-", "ect0": "0", "ect1": "1", "ce": "C"}
 ZONES = {"scalable": "green", "transition": "yellow", "classic": "red"}
 MIX_WIDTH = 24
 MOST_FINDINGS = 8
@@ -47,11 +47,10 @@ def mix(counts: dict[str, int]) -> Text:
     """The codepoints of the last second as a bar; letters and not only colors distinguish them."""
     total = sum(counts.values())
     text = Text()
-    letters = {"not_ect": "-", "ect0": "0", "ect1": "1", "ce": "C"}
     for name, packets in counts.items():
         width = round(MIX_WIDTH * packets / total) if total else 0
         width = max(width, 1 if packets else 0)
-        text.append(letters[name] * width, style=COLORS[name])
+        text.append(LETTERS[name] * width, style=COLORS[name])
     return text
 
 
@@ -113,6 +112,6 @@ def screen(
 def legend() -> Text:
     """Which letter of the bar is which codepoint."""
     text = Text("codepoints: ")
-    for letter, name in (("-", "not_ect"), ("0", "ect0"), ("1", "ect1"), ("C", "ce")):
-        text.append(f"{letter} {NAMES[name]}  ", style=COLORS[name])
+    for name, letter in LETTERS.items():
+        text.append(f"{letter} {CODEPOINTS[name]}  ", style=COLORS[name])
     return text
