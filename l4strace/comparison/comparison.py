@@ -269,12 +269,10 @@ def _measured(name: str, frame: pl.DataFrame, corrected: pl.Series, tests: int) 
     # Equal values differ in their last digits where they are sums.
     least = 10.0**-statistics.DIGITS * float(frame["before"].abs().max() or 0)  # type: ignore[arg-type]
     spread = deviation if isinstance(deviation, float) and deviation > least else None
-    quantity = QUANTITIES.get(name)
-    unit = quantity.unit if quantity else ""
-    differs = (pl.col("p_corrected") < statistics.SIGNIFICANCE_LEVEL).alias("differs")
+    differs = (pl.col("p_corrected") < permutation.LEVEL).alias("differs")
     return Measured(
         name,
-        "share" if cells.is_rule(name) else unit,
+        interest.unit(name),
         frame.drop("deviation").with_columns(corrected).with_columns(differs),
         float(frame["difference"].mean()),  # type: ignore[arg-type]
         statistics.paired(frame["difference"].to_list()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from l4strace.comparison.comparison import Comparison
-from l4strace.comparison.statistics import SIGNIFICANCE_LEVEL
+from l4strace.comparison.permutation import LEVEL
 
 SCHEMA = 1
 
@@ -21,7 +21,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "unpaired_cells": comparison.unpaired,
         "also_differ": list(comparison.apart),
         "correction": comparison.method,
-        "level": SIGNIFICANCE_LEVEL,
+        "level": LEVEL,
         "alike": [list(names) for names in comparison.alike],
         "measures": [
             {

@@ -47,7 +47,7 @@ def of(texts: Sequence[str], names: Sequence[str]) -> dict[str, Least]:
                 found[one] = least
             elif equals:
                 raise UsageError(
-                    f"--at-least {text!r}: {one} is in {_unit(one) or 'no unit'}", EXAMPLE
+                    f"--at-least {text!r}: {one} is in {unit(one) or 'no unit'}", EXAMPLE
                 )
         if not equals and not any(_least(value, one) for one in names):
             raise UsageError(f"--at-least {text!r} is not a number with a unit", EXAMPLE)
@@ -55,7 +55,7 @@ def of(texts: Sequence[str], names: Sequence[str]) -> dict[str, Least]:
 
 
 def _least(text: str, name: str) -> Least | None:
-    unit = _unit(name)
+    own = unit(name)
     try:
         return Least(abs(float(text)), relative=False)
     except ValueError:
@@ -65,15 +65,16 @@ def _least(text: str, name: str) -> Least | None:
         return None
     value, given = made
     if given == "share":
-        return Least(value, relative=unit != "share")
-    if {given, unit} == {"us", "s"}:
-        value *= 1e-6 if unit == "s" else 1e6
-    elif given != unit:
+        return Least(value, relative=own != "share")
+    if {given, own} == {"us", "s"}:
+        value *= 1e-6 if own == "s" else 1e6
+    elif given != own:
         return None
     return Least(value, relative=False)
 
 
-def _unit(name: str) -> str:
+def unit(name: str) -> str:
+    """Unit of a measure, or of a rule: the share of the runs that have it."""
     if cells.is_rule(name):
         return "share"
     known = QUANTITIES.get(name)

@@ -19,8 +19,6 @@ from statsmodels.stats.power import TTestIndPower
 
 from l4strace.comparison import permutation
 
-SIGNIFICANCE_LEVEL = 0.05
-"""Probability of an interval that misses, and of calling any difference where there is none."""
 POWER = 0.8
 """Probability with which a difference that is called visible is found."""
 MIN_RUNS_PER_SIDE = 2
@@ -129,7 +127,7 @@ def corrected(probabilities: Sequence[float | None], method: str) -> list[float 
     known = [p for p in probabilities if p is not None]
     if not known:
         return list(probabilities)
-    values = iter(multipletests(known, alpha=SIGNIFICANCE_LEVEL, method=method)[1].tolist())
+    values = iter(multipletests(known, alpha=permutation.LEVEL, method=method)[1].tolist())
     return [None if p is None else next(values) for p in probabilities]
 
 
@@ -151,7 +149,7 @@ def visible(deviation: float, runs_before: int, runs_after: int, tests: int) -> 
     size = TTestIndPower().solve_power(
         nobs1=runs_before,
         ratio=runs_after / runs_before,
-        alpha=SIGNIFICANCE_LEVEL / max(tests, 1),
+        alpha=permutation.LEVEL / max(tests, 1),
         power=POWER,
     )
     return float(size) * deviation

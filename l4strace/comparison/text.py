@@ -125,7 +125,7 @@ def power(measured: Measured) -> list[str]:
 def cell_text(row: dict[str, Any], names: Sequence[str], unit: str) -> str:
     """`rate 256, rtt 4: 33.9 % -> 74.9 %, +41 points [+35, +47], g 3.1, p 2e-14`."""
     where = place(row, names)
-    values = f"{value(row['before'], unit)} -> {value(row['after'], unit)}"
+    values = f"{quantity(row['before'], unit)} -> {quantity(row['after'], unit)}"
     text = f"{where}: {values}, {change(row['difference'], unit)}" if where else values
     if row["low"] is not None:
         bounds = (change(row[name], unit).removesuffix(" points") for name in ("low", "high"))
@@ -133,11 +133,6 @@ def cell_text(row: dict[str, Any], names: Sequence[str], unit: str) -> str:
     if row["effect_size"] is not None:
         text += f", g {row['effect_size']:.1f}"
     return text if row["p_corrected"] is None else f"{text}, p {row['p_corrected']:.1g}"
-
-
-def value(number: float, unit: str) -> str:
-    """A value with its unit."""
-    return share(number) if unit == "share" else quantity(number, unit)
 
 
 def change(number: float, unit: str) -> str:
@@ -234,7 +229,7 @@ def _one_run_each(measured: Measured) -> str:
     unit = measured.unit
     if rows.height == 1:
         before, after = rows.select("before", "after").row(0)
-        text = f"{value(before, unit)} -> {value(after, unit)}"
+        text = f"{quantity(before, unit)} -> {quantity(after, unit)}"
     else:
         text = f"{change(measured.mean_difference, unit)} on average over {rows.height:,} cells"
     return f"{measured.title} ({measured.name}): {text}, not judged: one run a side"
