@@ -15,6 +15,10 @@ from l4strace.wording.quantities import count, quantity, share
 MIN_SHORT_FLOWS = 5
 """Flows from which a median and a largest completion time are meaningful. By eye."""
 
+FEW_BYTES = 14_600
+"""Payload up to which a flow is not called large and a direction has no charts beside a larger one:
+an initial window of 10 segments (RFC 6928) is sent in one round trip."""
+
 LARGEST_BYTES = 2_000_000
 """Payload up to which a flow is short: with the initial window of 10 (RFC 6928) slow start needs
 eight round trips for it, fewer than `neighbors.MIN_ROUNDS`."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from l4strace.derive.short_flows import FEW_BYTES
 from l4strace.derive.vantage import nearest
 from l4strace.evidence import traffic
 from l4strace.model import Analysis, Finding, Severity
@@ -29,9 +30,6 @@ MAX_LISTED = 1_000
 """Rows of the table of flows, which shows them page by page; `l4strace flows` lists all."""
 CHARTED_SHARE = 0.01
 """A direction without finding gets charts when it carried this share of the largest one's bytes."""
-FEW_BYTES = 14_600
-"""Up to which a smaller direction has no charts, whatever is found of it: an initial window of 10
-segments (RFC 6928) is sent in one round trip."""
 
 WHOLE_RUN_SHARE = 0.95
 """Share of the run from which a stretch is not shaded: it would cover the whole chart."""

@@ -37,7 +37,7 @@ MIN_DATA_PACKETS = 10
 """Packets of one direction after which the other should appear: the initial window of RFC 6928,
 after which a sender waits for the first ACK."""
 SINGLE = 20
-"""Flows of one input with a finding each; more than this share one finding (as in L4S004)."""
+"""Flows of one input with a finding each; more than this share one finding."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

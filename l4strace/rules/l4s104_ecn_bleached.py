@@ -104,10 +104,7 @@ def _whole_byte(row: Row) -> str:
 
 def _by_reflection(evidence: Evidence) -> list[Finding]:
     found = []
-    for forward, packet, sent, arrived, frame in (
-        (True, "SYN", "syn_ecn", "syn_arrived_ecn", "synack_frame"),
-        (False, "SYN/ACK", "synack_ecn", "synack_arrived_ecn", "final_ack_frame"),
-    ):
+    for forward, packet, sent, arrived, frame in subjects.HANDSHAKE:
         rows = evidence.flows.filter(
             pl.col(sent).is_in(ECT) & (pl.col(arrived) == NOT_ECT) & (pl.col("mode") == "accecn")
         )

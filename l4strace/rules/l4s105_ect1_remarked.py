@@ -113,10 +113,7 @@ def _by_counters(evidence: Evidence) -> list[Finding]:
 
 def _by_reflection(evidence: Evidence) -> list[Finding]:
     found = []
-    for forward, packet, sent, arrived, frame in (
-        (True, "SYN", "syn_ecn", "syn_arrived_ecn", "synack_frame"),
-        (False, "SYN/ACK", "synack_ecn", "synack_arrived_ecn", "final_ack_frame"),
-    ):
+    for forward, packet, sent, arrived, frame in subjects.HANDSHAKE:
         rows = evidence.flows.filter(
             pl.col(sent).is_in([ECT1, ECT0])
             & pl.col(arrived).is_in([ECT1, ECT0])

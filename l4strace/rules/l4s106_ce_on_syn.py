@@ -32,16 +32,15 @@ import polars as pl
 from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
+from l4strace.rules.support import subjects
 from l4strace.schema.words import CE, ECN_FIELD, NOT_ECT
+from l4strace.wording.vantages import of_direction
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each handshake packet with CE."""
     found: list[Finding | Skipped] = []
-    for forward, packet, sent, arrived in (
-        (True, "SYN", "syn_ecn", "syn_arrived_ecn"),
-        (False, "SYN/ACK", "synack_ecn", "synack_arrived_ecn"),
-    ):
+    for forward, packet, sent, arrived, _ in subjects.HANDSHAKE:
         rows = evidence.flows.filter((pl.col(sent) == CE) | (pl.col(arrived) == CE))
         if rows.is_empty():
             continue
@@ -51,7 +50,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _finding(row: Row, forward: bool, packet: str, sent: int | None) -> Finding:
-    if sent == CE and row["vantage"] == ("client" if forward else "server"):
+    if sent == CE and of_direction(row, forward) == "sender":
         message = f"The {packet} carries CE at its sender already. Only a queue may set CE."
     elif sent == CE:
         message = (

@@ -38,9 +38,8 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.schema.words import CODEPOINTS
 from l4strace.wording.quantities import count
 
-NAMES = CODEPOINTS
 CHANGES = tuple(
-    (left, arrived) for left in ("not_ect", "ce") for arrived in NAMES if left != arrived
+    (left, arrived) for left in ("not_ect", "ce") for arrived in CODEPOINTS if left != arrived
 )
 
 
@@ -56,8 +55,9 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
                 Finding(
                     Severity.ERROR,
                     Confidence.HIGH,
-                    f"{row[column]:,} of {count(row['matched'], 'packet')} left as {NAMES[left]} "
-                    f"and arrived as {NAMES[arrived]}: no queue may make this change.",
+                    f"{row[column]:,} of {count(row['matched'], 'packet')} left as "
+                    f"{CODEPOINTS[left]} and arrived as {CODEPOINTS[arrived]}: no queue may make "
+                    "this change.",
                     "Find the node between the two captures: move one capture hop by hop.",
                     **direction_of(row),
                     frames=(row["first_change_frame_near"],),

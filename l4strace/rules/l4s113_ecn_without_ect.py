@@ -37,6 +37,7 @@ from l4strace.derive.vantage import first
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.schema.words import ACCECN_REQUEST
+from l4strace.wording.vantages import of_direction
 
 MIN_DATA_PACKETS = 50
 """Data packets that make it a decision of the sender or the path: five initial windows (RFC 6928),
@@ -73,7 +74,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 
 def _finding(row: Row) -> Finding:
-    at_sender = row["vantage"] == ("client" if row["forward"] else "server")
+    at_sender = of_direction(row, row["forward"]) == "sender"
     unused = at_sender and row["mode"] == "classic"
     where = "leaves its sender" if at_sender else "passes this capture"
     return Finding(

@@ -77,8 +77,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     )
     if cuts.is_empty():
         return []
-    # Without the handshake ECE may be a bit of AccECN's counter.
-    begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
+    begun = subjects.begun(evidence)
     cuts = cuts.join(begun, on=["source", "flow"], how="semi").sort(*subjects.KEY, "round")
     gap = pl.col("round") - of_round(-1, pl.col("round"))
     answers = evidence.directions.select(*subjects.KEY, "cwr_packets", "data_ce")

@@ -72,9 +72,8 @@ def _over_tcp(evidence: Evidence) -> list[Finding | Skipped]:
     )
     if ignored.is_empty():
         return []
-    begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
     bursty = subjects.noise(evidence).filter(pl.col("release_us").is_not_null())
-    ignored = ignored.join(begun, on=["source", "flow"], how="semi").join(
+    ignored = ignored.join(subjects.begun(evidence), on=["source", "flow"], how="semi").join(
         bursty.select(*subjects.DIRECTION, "release_us"), on=subjects.DIRECTION, how="left"
     )
     return [

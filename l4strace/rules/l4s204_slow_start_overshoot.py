@@ -41,9 +41,6 @@ OVERSHOOT = 2.0
 """Packets in flight as a multiple of those that fill the path, from which the overshoot is beyond
 doubt: the last doubling of slow start alone makes 2 (RFC 5681 section 3.1)."""
 
-LONG_NS = 1_000_000_000
-"""Length from which the overshoot is a warning: as in L4S503."""
-
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each slow start: the highest of its spikes, and how many there are."""
@@ -74,7 +71,7 @@ def _finding(evidence: Evidence, row: Row) -> Finding:
     )
     alpha = "; check how alpha starts (L4S205)" if prague else ""
     return Finding(
-        Severity.WARNING if length_ns >= LONG_NS else Severity.NOTICE,
+        Severity.WARNING if length_ns >= events.LONG_NS else Severity.NOTICE,
         Confidence.HIGH if certain else Confidence.MEDIUM,
         f"Slow start {'overshot' if certain else 'probably overshot'}: {_flight(fills, peak)}, and "
         # It was at its height for a moment, and long above what it mostly is.

@@ -122,9 +122,8 @@ def _from_logs(evidence: Evidence) -> list[Row]:
 
 def _from_packets(evidence: Evidence) -> pl.DataFrame:
     """Directions of ECT(1) senders whose data in flight grew on past their first marks."""
-    begun = evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
     inflight = pl.col("mark_inflight")
-    return _senders(evidence, begun).filter(
+    return _senders(evidence, subjects.begun(evidence)).filter(
         inflight >= MIN_WINDOW,
         inflight >= DOUBLING * pl.col("mark_before"),
         pl.col("mark_later") >= NO_REDUCTION_GROWTH * inflight,

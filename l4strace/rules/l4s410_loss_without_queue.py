@@ -35,14 +35,12 @@ RFC 9331 section 4.3; RFC 8985 (RACK)
 import polars as pl
 
 from l4strace.derive.neighbors import FRAME_BYTES
+from l4strace.derive.noise import REORDERED
 from l4strace.evidence import Evidence, Row
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import clocks, subjects
 from l4strace.schema.keys import PATH
 from l4strace.wording.quantities import count, quantity
-
-FEW_LATE = 0.001
-"""Share of late packets from which retransmissions may be needless, as in L4S407."""
 
 BLUR_US = 2000.0
 """Noise that may be a queue itself: what counts as one. Lab runs s1201-070 and s1001-125: PIE held
@@ -66,7 +64,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         subjects.lost_between(evidence), on=subjects.DIRECTION, how="left"
     )
     real = (pl.col("lost") > 0) | (
-        pl.col("lost").is_null() & (pl.col("late_share").fill_null(0.0) < FEW_LATE)
+        pl.col("lost").is_null() & (pl.col("late_share").fill_null(0.0) < REORDERED)
     )
     clear = pl.col("hides_us").fill_null(0.0) < BLUR_US
     losing = idle.filter(real, clear).with_columns(

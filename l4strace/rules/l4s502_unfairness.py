@@ -41,7 +41,7 @@ UNFAIR_JAIN = 0.82
 CUBIC 13.0 Mbit/s at 10 ms is 0.83 (heistp/l4s-tests)."""
 
 MIN_OVERLAP_S = 5.0
-"""Shorter than that, slow start decides the rates: by eye (see EARLY_NS of L4S204)."""
+"""Shorter than that, slow start decides the rates. By eye."""
 
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:

@@ -42,10 +42,6 @@ from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
 from l4strace.rules.support import clocks, datagrams, events, subjects
 from l4strace.wording.quantities import count, milliseconds
 
-LONG_S = 1.0
-"""Length from which a spike is a warning: by eye; a second interrupts a call, shorter spikes are
-usual when flows start."""
-
 CAUSES = {
     "rate-drop": "Likely cause: the bottleneck became slower",
     "new-flow": "Likely cause: another flow started",
@@ -80,7 +76,7 @@ def _finding(evidence: Evidence, row: Row) -> Finding:
     reached = events.height(evidence, row, row["flow"])
     lost = f" {count(row['lost'], 'packet')} retransmitted." if row["lost"] else ""
     return Finding(
-        Severity.WARNING if length >= LONG_S else Severity.NOTICE,
+        Severity.WARNING if row["above_ns"] >= events.LONG_NS else Severity.NOTICE,
         Confidence.LOW if row["cause"] == "unknown" else Confidence.MEDIUM,
         f"{_when(evidence, row)}: {reached} "
         f"(usually {milliseconds(row['usual_us'])}). {_cause(evidence, row)}."

@@ -39,7 +39,7 @@ UNPACED = ("pfifo_fast", "pfifo", "bfifo", "fq_codel", "noqueue")
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each interface of a Prague host."""
     if not evidence.host_files:
-        return [Skipped("no host file (STEM.host.json)")]
+        return [Skipped(hosts.NONE)]
     return [
         Finding(
             Severity.NOTICE,

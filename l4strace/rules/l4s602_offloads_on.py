@@ -39,7 +39,7 @@ from l4strace.rules.support import hosts
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each interface."""
     if not evidence.host_files:
-        return [Skipped("no host file (STEM.host.json)")]
+        return [Skipped(hosts.NONE)]
     merged = bool(evidence.directions.filter(pl.col("super_packets") > 0).height)
     return [
         Finding(

@@ -43,7 +43,7 @@ ACCURATE = 3
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each host whose setting excludes AccECN."""
     if not evidence.host_files:
-        return [Skipped("no host file (STEM.host.json)")]
+        return [Skipped(hosts.NONE)]
     if evidence.flows.filter(pl.col("mode") == "accecn").height:
         return []
     requested = evidence.flows.filter(pl.col("syn_ace") == ACCECN_REQUEST).height > 0

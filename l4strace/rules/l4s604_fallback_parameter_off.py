@@ -41,7 +41,7 @@ MEANING = {"0": "is off", "2": "detects a classic AQM but does not act"}
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each Prague host."""
     if not evidence.host_files:
-        return [Skipped("no host file (STEM.host.json)")]
+        return [Skipped(hosts.NONE)]
     return [
         Finding(
             Severity.NOTICE,

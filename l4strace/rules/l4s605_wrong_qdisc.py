@@ -41,7 +41,7 @@ NOT_L4S = ("pfifo_fast", "pfifo", "bfifo", "codel", "pie", "red", "sfq", "tbf")
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each qdisc that dropped during the run."""
     if not evidence.host_files:
-        return [Skipped("no host file (STEM.host.json)")]
+        return [Skipped(hosts.NONE)]
     found: list[Finding | Skipped] = []
     for host in evidence.host_files:
         before = {

@@ -37,7 +37,7 @@ SYSCTL = "net.ipv4.tcp_ecn_option"
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each host that has the option off."""
     if not evidence.host_files:
-        return [Skipped("no host file (STEM.host.json)")]
+        return [Skipped(hosts.NONE)]
     return [
         Finding(
             Severity.NOTICE,

@@ -1,4 +1,4 @@
-"""Neighbors of a round within its flow direction."""
+"""What identifies directions, paths and hosts in tables; the neighbors of a round."""
 
 from __future__ import annotations
 

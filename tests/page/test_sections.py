@@ -9,9 +9,10 @@ from collections import Counter
 import polars as pl
 import pytest
 
+from l4strace.derive.short_flows import FEW_BYTES
 from l4strace.model import Analysis, Skipped, VerdictLines
 from l4strace.page.build import build
-from l4strace.page.case import FEW_BYTES, MAX_CHARTED, MAX_LISTED, Case
+from l4strace.page.case import MAX_CHARTED, MAX_LISTED, Case
 from l4strace.page.fill import encoded
 from l4strace.page.sections import (
     SECTIONS,

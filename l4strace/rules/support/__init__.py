@@ -1,1 +1,1 @@
-"""What several rules read from the evidence: subjects, detector summaries, host settings."""
+"""What several rules ask of the evidence and how they word it, and the lines of the verdict."""

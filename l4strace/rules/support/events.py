@@ -9,7 +9,9 @@ from l4strace.evidence import Evidence, Row
 from l4strace.rules.support import paths, subjects
 from l4strace.wording.quantities import listed
 
-LONG_US = 1e6
+LONG_NS = 1_000_000_000
+"""Length from which a spike is a warning: by eye; a second interrupts a call, shorter spikes are
+usual when flows start."""
 
 
 def episodes(spikes: pl.DataFrame) -> pl.DataFrame:
@@ -57,7 +59,7 @@ def height(evidence: Evidence, row: Row, named: int | None) -> str:
         bound = "at least " if _without_sack(evidence, row) else "about "
     whose = "" if row["flow"] == named else f" of flow {row['flow']}"
     us = row["height_us"]
-    size = f"{us / 1e6:.2f} s" if us >= LONG_US else f"{us / 1000:.0f} ms"
+    size = f"{us / 1e6:.2f} s" if us >= 1e6 else f"{us / 1000:.0f} ms"
     return f"queue delay{whose} reached {bound}{size}"
 
 

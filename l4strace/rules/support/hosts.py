@@ -11,6 +11,8 @@ from l4strace.schema.words import PRAGUE
 
 Host = dict[str, Any]
 
+NONE = "no host file (STEM.host.json)"
+"""Why rules on hosts do not judge."""
 MERGING = ("gro", "gso", "lro", "tso")
 """Offloads that make one packet of several before a capture sees them."""
 

@@ -20,6 +20,13 @@ from l4strace.schema.words import TRANSPORTS
 from l4strace.wording.moments import moment as moment
 from l4strace.wording.names import sender
 
+HANDSHAKE = (
+    (True, "SYN", "syn_ecn", "syn_arrived_ecn", "synack_frame"),
+    (False, "SYN/ACK", "synack_ecn", "synack_arrived_ecn", "final_ack_frame"),
+)
+"""Direction and name of a packet; columns of `flows`: its ECN field at the capture and as it
+arrived, and the frame that reflects this."""
+
 
 def hedge(confidence: float | None) -> str:
     """What stands before a bottleneck class that is not shown: `probably `, `possibly `."""
@@ -43,6 +50,14 @@ def l4s_aqm(place: Place) -> str:
 def bottlenecks(evidence: Evidence) -> pl.DataFrame:
     """One bottleneck a direction, keyed by flow and direction only."""
     return once(evidence, evidence.bottlenecks).drop("source")
+
+
+def begun(evidence: Evidence) -> pl.DataFrame:
+    """`source` and `flow` of conversations with their handshake, or a part of it.
+
+    Without it ECE may be a bit of AccECN's counter, and the first marks may lie before the capture.
+    """
+    return evidence.flows.filter(pl.col("handshake") != "none").select("source", "flow")
 
 
 def strongest(findings: Iterable[Finding]) -> list[Finding | Skipped]:

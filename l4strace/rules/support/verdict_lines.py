@@ -17,15 +17,13 @@ from l4strace.rules.support.datagrams import may_be_fixed
 from l4strace.rules.support.datagrams import named as of_transport
 from l4strace.rules.support.fallback_line import fallback_line
 from l4strace.schema.keys import PATH
+from l4strace.schema.vantage import receiver
 from l4strace.schema.words import BOTTLENECKS
-from l4strace.wording import vantages
 from l4strace.wording.quantities import at_delay, count, marking_delay, quantity, share
 
 LARGE_SHARE = 0.1
 """Share of the largest flow's bytes from which a flow counts as traffic that something limits; one
 that starves counts however small it is. By eye."""
-FEW_BYTES = 14_600
-"""Up to which no flow is called large: an initial window of 10 segments (RFC 6928)."""
 UNKNOWN = {"unknown": 1, "no-ecn": 2}
 """Kinds that are none, in the order in which they follow the others."""
 NAMED = 3
@@ -77,9 +75,9 @@ def _at_receiver(evidence: Evidence) -> str:
     views = subjects.once(evidence, counted.filter(pl.col("data_segments") > 0)).join(
         evidence.flows.select("source", "flow", "vantage"), on=["source", "flow"], how="left"
     )
-    far = views.with_columns(vantages.place().alias("place")).filter(
-        (pl.col("place") == "receiver")
-        & (pl.col("payload_bytes") >= LARGE_SHARE * pl.col("payload_bytes").max())
+    far = views.filter(
+        pl.col("vantage") == receiver(),
+        pl.col("payload_bytes") >= LARGE_SHARE * pl.col("payload_bytes").max(),
     )
     if far.is_empty():
         return ""
@@ -192,7 +190,7 @@ def _alone(evidence: Evidence, short: str) -> str:
     only = "is the only one over TCP with data" if over_udp else "is the only flow with data"
     if short:
         only = "sends beside short flows"
-    elif others.height and first["payload_bytes"] < FEW_BYTES:
+    elif others.height and first["payload_bytes"] < short_flows.FEW_BYTES:
         return f"no flow carried more than {quantity(first['payload_bytes'], 'byte')}"
     elif others.filter(pl.col("payload_bytes") >= LARGE_SHARE * first["payload_bytes"]).height:
         only = "carried most, and no other large one sent beside it for long"
