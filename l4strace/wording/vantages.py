@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from l4strace.evidence import Capture, traffic
-from l4strace.schema.vantage import receiver, sender
+from l4strace.schema.vantage import RANKS, distance
 
 PLACES = {
     "sender": "at the sender",
@@ -22,20 +22,6 @@ LIMITS = {
 """What a capture shows at each vantage, for a run without one nearer to the sender."""
 WHOLE_CAPTURE_SHARE = 0.9
 """Share of the data bytes from which a place stands for the whole capture."""
-
-
-def place() -> pl.Expr:
-    """`sender`, `receiver`, `middle` or `unknown`, seen from direction ``forward`` of the row."""
-    at = pl.col("vantage")
-    return (
-        pl.when(at == sender())
-        .then(pl.lit("sender"))
-        .when(at == receiver())
-        .then(pl.lit("receiver"))
-        .when(at == "middle")
-        .then(pl.lit("middle"))
-        .otherwise(pl.lit("unknown"))
-    )
 
 
 def of_direction(flow: Mapping[str, Any], forward: bool) -> str:
@@ -52,12 +38,14 @@ def of_sources(capture: Capture) -> dict[int, str]:
     joined = known.directions.select("source", "flow", "forward", "payload_bytes").join(
         known.flows.select("source", "flow", "vantage"), on=["source", "flow"], how="left"
     )
-    carried = joined.group_by("source", place().alias("place")).agg(pl.col("payload_bytes").sum())
+    carried = joined.group_by("source", distance().alias("rank")).agg(pl.col("payload_bytes").sum())
     part = pl.col("payload_bytes") / pl.col("payload_bytes").sum().over("source")
-    named = carried.filter((part >= WHOLE_CAPTURE_SHARE) & pl.col("place").is_in(list(PLACES)))
+    known_place = pl.col("rank") != RANKS.index("unknown")
+    named = carried.filter((part >= WHOLE_CAPTURE_SHARE) & known_place)
     # Without data each share is that of nothing, and both directions would count.
     named = named.unique("source", keep="none")
-    places = dict(named.select("source", "place").iter_rows())
+    ranks = named.select("source", "rank").iter_rows()
+    places = {source: RANKS[rank] for source, rank in ranks}
     alone = "sender" not in places.values()
     return {
         source: PLACES[name] + (f" ({LIMITS[name]})" if alone and name in LIMITS else "")

@@ -16,7 +16,7 @@ from l4strace.page.direction import Direction, rows_of
 from l4strace.page.drawing.palette import FLOWS, RECORDED, Stroke
 from l4strace.page.drawing.smooth import interval_of, middles
 from l4strace.schema.keys import KEY
-from l4strace.wording import vantages
+from l4strace.schema.vantage import receiver
 
 SHARES = (*(n / 200 for n in range(1, 200)), 0.999, 1.0)
 """Shares of the packets at which the CDF of the queue delay has a point."""
@@ -168,7 +168,7 @@ class Link:
         views = self.case.evidence.directions.join(
             self.case.evidence.flows.select("source", "flow", "vantage"), on=["source", "flow"]
         )
-        return _by_direction(views.filter(vantages.place() == "receiver"), "ce_segments")
+        return _by_direction(views.filter(pl.col("vantage") == receiver()), "ce_segments")
 
     @cached_property
     def answered(self) -> dict[tuple[int, bool], int]:
