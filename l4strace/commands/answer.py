@@ -51,42 +51,46 @@ def exit_code(runs: Sequence[Judged], fail_on: FailOn) -> int:
 
 def _one(wanted: Format, evidence: Evidence, analysis: Analysis, fail_on: FailOn) -> str:
     # Each imports what it needs: sarif and junit are for few, and text for most.
-    if wanted is Format.text:
-        from l4strace.output import text
+    match wanted:
+        case Format.text:
+            from l4strace.output import text
 
-        return text.render(
-            evidence, analysis, color=console.colored_results(), width=console.width()
-        )
-    if wanted is Format.json:
-        from l4strace.output import json
+            return text.render(
+                evidence, analysis, color=console.colored_results(), width=console.width()
+            )
+        case Format.json:
+            from l4strace.output import json
 
-        return json.render(evidence, analysis)
-    if wanted is Format.markdown:
-        from l4strace.output import markdown
+            return json.render(evidence, analysis)
+        case Format.markdown:
+            from l4strace.output import markdown
 
-        return markdown.render(evidence, analysis)
-    if wanted is Format.sarif:
-        from l4strace.output import sarif
+            return markdown.render(evidence, analysis)
+        case Format.sarif:
+            from l4strace.output import sarif
 
-        return sarif.render(evidence, analysis)
-    from l4strace.output import junit
+            return sarif.render(evidence, analysis)
+        case Format.junit:
+            from l4strace.output import junit
 
-    return junit.render(evidence, analysis, fail_on=_lowest(fail_on))
+            return junit.render(evidence, analysis, fail_on=_lowest(fail_on))
 
 
 def _several(wanted: Format, runs: Sequence[Judged], fail_on: FailOn) -> str:
     from l4strace.output import several
 
     named = [(evidence, several.named(evidence, analysis)) for evidence, analysis in runs]
-    if wanted is Format.text:
-        return several.in_text(named, color=console.colored_results(), width=console.width())
-    if wanted is Format.json:
-        return several.in_json(named)
-    if wanted is Format.markdown:
-        return several.in_markdown(named)
-    if wanted is Format.sarif:
-        return several.in_sarif(named)
-    return several.in_junit(named, _lowest(fail_on))
+    match wanted:
+        case Format.text:
+            return several.in_text(named, color=console.colored_results(), width=console.width())
+        case Format.json:
+            return several.in_json(named)
+        case Format.markdown:
+            return several.in_markdown(named)
+        case Format.sarif:
+            return several.in_sarif(named)
+        case Format.junit:
+            return several.in_junit(named, _lowest(fail_on))
 
 
 def _lowest(fail_on: FailOn) -> Severity | None:
