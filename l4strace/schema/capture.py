@@ -18,7 +18,7 @@ SOURCES = Table(
     (
         SOURCE,
         Column("path", STR, "", "Path of the input as given; `-` for standard input."),
-        Column("kind", STR, "", "Kind of input: `pcap`, `pcapng`, `kernel-log`, `tcp-probe`, `kprobe-events`, `bpftrace`, `ss`, `flent`, `siftr`, `qlog`, `udp-prague`, `scream`, `keys` or `host`."),
+        Column("kind", STR, "", "Kind of input: `pcap`, `pcapng`, `kernel-log`, `tcp-probe`, `kprobe-events`, `bpftrace`, `ss`, `tc`, `flent`, `siftr`, `qlog`, `udp-prague`, `scream`, `keys` or `host`."),
         Column("compression", STR, "", "Compression of the input: `gz`, `xz` or `zst`; null when it is not compressed."),
         Column("link_types", STR, "", "Link types of all interfaces, comma-separated, as libpcap names them."),
         Column("snaplen", U32, "byte", "Largest snapshot length of the capture's interfaces; null when unlimited, and for logs."),

@@ -29,8 +29,6 @@ TRANSPORTS = {
 
 CAPTURES = ("pcap", "pcapng")
 """`sources.kind` of inputs that hold packets."""
-LOGS = ("kernel-log", "tcp-probe", "kprobe-events", "bpftrace", "ss", "flent", "siftr")
-"""`sources.kind` of inputs that hold kernel state."""
 SENDER_LOGS = ("qlog", "udp-prague", "scream")
 """`sources.kind` of inputs that hold the state of user-space senders."""
 

@@ -66,6 +66,14 @@ def test_every_kind_of_bottleneck_has_a_label() -> None:
     assert {row.kind for row in kinds.ROWS} == words.BOTTLENECKS.keys()
 
 
+def test_the_table_of_inputs_names_every_kind_of_log() -> None:
+    code = "".join(path.read_text() for path in (PACKAGE / "ingest/logs").glob("*.py"))
+    made = set(re.findall(r'(?:\bLog\(path, |\.kind = )"([\w-]+)"', code))
+    assert {"tc", "qlog", "tcp-probe"} <= made
+    (kind,) = (column for column in TABLES["sources"].columns if column.name == "kind")
+    assert made <= set(re.findall(r"`([\w-]+)`", kind.sentence))
+
+
 @pytest.mark.parametrize("event", sorted(set(PROBES.values())))
 def test_every_probe_has_a_declared_event(event: str) -> None:
     assert event in words.EVENTS
