@@ -13,6 +13,7 @@ import pytest
 import typer.main
 
 from l4strace import cli
+from l4strace.ingest.files import BESIDE
 from tests.support import pages
 from tests.support.places import REPOSITORY
 
@@ -89,3 +90,9 @@ def test_every_link_leads_to_a_file(page: str):
     folder = (REPOSITORY / page).parent
     gone = [link for link in LINKED.findall(pages.text(page)) if not (folder / link).exists()]
     assert gone == []
+
+
+def test_usage_names_all_that_is_found_beside_a_capture():
+    named = pages.text("docs/usage.md")
+    endings = [ending for endings in BESIDE.values() for ending in endings]
+    assert [ending for ending in endings if f"`run{ending}" not in named] == []
