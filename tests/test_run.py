@@ -44,7 +44,7 @@ def test_figures_are_those_of_the_largest_flow_or_of_one(misfire: Run):
 
 
 def test_every_table_is_declared_for_type_checkers():
-    assert set(TABLES) == Run.__annotations__.keys()
+    assert set(TABLES) == Run.__annotations__.keys(), "the fields of Run in l4strace/run.py"
     assert not hasattr(Run, "__getattr__")
 
 

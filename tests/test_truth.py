@@ -14,7 +14,8 @@ from tests.support.truth import lab_path as lab_path
 def test_every_rule_is_judged_or_said_not_to_be() -> None:
     files = (REPOSITORY / "l4strace" / "rules").glob("l4s[0-9]*.py")
     codes = {path.name.split("_")[0].upper() for path in files}
-    assert codes == set(load("judge").TRUE) | set(load("judge").NOT_JUDGED)
+    judged = set(load("judge").TRUE) | set(load("judge").NOT_JUDGED)
+    assert codes == judged, "each rule is in TRUE or NOT_JUDGED of fixtures/lab/judge.py"
 
 
 def test_marks_that_no_queue_set_show_no_bottleneck() -> None:

@@ -91,7 +91,7 @@ def test_a_sign_turns_at_its_threshold(
     sign: Sign, shown: Direction, beside: str, part: float
 ) -> None:
     moved = moved_to(sign, shown, beside, part)
-    assert (moved is None) == ((sign.key, part) in TURNS_ELSEWHERE)
+    assert (moved is None) == ((sign.key, part) in TURNS_ELSEWHERE), "state why in TURNS_ELSEWHERE"
     if moved is not None:
         assert moved.true is ((part == HIGH) == (moved.bound in ("at least", "above")))
 
@@ -99,4 +99,7 @@ def test_a_sign_turns_at_its_threshold(
 def test_every_sign_with_a_number_is_asked() -> None:
     """Or else it only excludes or denies another."""
     asked = {sign.key for sign, _, _ in numeric()}
-    assert known_signs().keys() - asked == {"slow", "waits_no_less"}
+    unasked = known_signs().keys() - asked
+    assert unasked == {"slow", "waits_no_less"}, (
+        "SHOWN in tests/support/kinds.py: the row's evidence"
+    )

@@ -3,6 +3,7 @@
 from math import nan
 
 from l4strace.bottleneck.evidence import Direction, Neighbors
+from l4strace.bottleneck.kinds import ROWS
 
 SHOWN = (
     Direction(cleared=True, classic_feedback=True),
@@ -243,3 +244,5 @@ SHOWN = (
     Direction(),
 )
 """For each row the least evidence on which it is the first that fires, from simulated runs."""
+
+assert len(SHOWN) == len(ROWS), "SHOWN has the evidence of each row of bottleneck/kinds.py"
