@@ -62,10 +62,9 @@ class Capture:
 class Evidence(Capture):
     """The capture plus the tables derived from it: all that a rule may look at.
 
-    This is the list of derived tables. Each field is made by ``table(capture)`` of the module of
-    the same name in `l4strace.derive` and declared under that name in `l4strace.schema.evidence`;
-    `bottlenecks` and `signs` are made in `l4strace.bottleneck.table`, and `fallback` follows from
-    the others (`l4strace.fallback.table`).
+    This is the list of derived tables. Each is declared under its name in
+    `l4strace.schema.evidence`; `l4strace.pipeline.MAKERS` names what makes it of the capture, and
+    `fallback` follows from the others (`l4strace.fallback.table`).
     """
 
     cuts: pl.DataFrame = field(kw_only=True)

@@ -34,8 +34,8 @@ NOT_MIRRORED = {
     "evidence.py",  # two classes of fields
     "model.py",  # likewise
 }
-"""Modules without behaviour of their own."""
-DECLARATIONS = re.compile(r"l4strace/schema/|l4strace/native/src/python/track_tables.rs")
+"""Modules without behavior of their own."""
+DECLARATIONS = "l4strace/schema/"
 """One column a line: long by nature."""
 
 OVER_BUDGET: set[str] = set()
@@ -101,7 +101,11 @@ def functions(path: Path) -> Iterator[tuple[str, int]]:
 
 @pytest.mark.parametrize("path", [*PYTHON, *RUST], ids=name)
 def test_no_file_is_too_long(path: Path):
-    assert lines(path) <= FILE_LINES or DECLARATIONS.match(name(path)) or name(path) in OVER_BUDGET
+    assert (
+        lines(path) <= FILE_LINES
+        or name(path).startswith(DECLARATIONS)
+        or name(path) in OVER_BUDGET
+    )
 
 
 @pytest.mark.parametrize("path", PYTHON, ids=name)
@@ -143,7 +147,7 @@ def test_no_folder_of_leftovers():
 
 
 def mirrored() -> list[Path]:
-    """Modules of l4strace that have behaviour, and those of the collectors."""
+    """Modules of l4strace that have behavior, and those of the collectors."""
     return [
         path
         for path in PYTHON
@@ -224,7 +228,8 @@ def covering(module: str) -> str | None:
 
 
 def test_every_module_has_tests_under_its_own_name():
-    assert {module for module in without_own_test() if covering(module) is None} == set()
+    untested = {module for module in without_own_test() if covering(module) is None}
+    assert untested == set(), "l4strace/a/b.py wants tests/a/test_b.py"
 
 
 def test_what_is_tested_elsewhere_is_and_must_be():

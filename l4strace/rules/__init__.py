@@ -106,11 +106,11 @@ RULES: tuple[Rule, ...] = (
 FAMILIES = {
     "0": "capture quality",
     "1": "negotiation and path",
-    "2": "sender behaviour",
+    "2": "sender behavior",
     "3": "classic-ECN fallback",
     "4": "bottleneck and queue",
     "5": "coexistence",
-    "6": "host set-up",
+    "6": "host setup",
 }
 """What the first digit of a code means."""
 

@@ -1,4 +1,4 @@
-"""What `native/src/proof.rs` finds, in polars expressions: the oracle of its tests."""
+"""What `native/src/evidence_packets.rs` finds, in polars expressions: the oracle of its tests."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ const MOST_SLOTS: f64 = 16384.0;
 /// More in flight than 1.1 times the window: by eye, above one packet beyond a small window.
 const OVERRUN: f64 = 1.1;
 
-/// Packets of a marked round from which its train spans eight deliveries (`track/train.rs`).
+/// Packets of a marked round from which its train spans eight deliveries (`track/sending/train.rs`).
 pub const PROBE_PACKETS: u32 = 8;
 
 /// Packets up to which a round may be one train, the mean wait of them over its length (half of it if
