@@ -84,9 +84,15 @@ def digits(value: float | int) -> str:
     return f"{value:.6f}".rstrip("0") if "e" in text else text
 
 
+WHOLE_PERCENT = 100 - 1e-9
+"""Percent from which nothing is missing: sums of fractions round."""
+
+
 def share(value: float) -> str:
-    """A share of 1 in percent: 0.0123 -> `1.2 %`."""
+    """A share of 1 in percent: 0.0123 -> `1.2 %`. 100 % is all, to the last one."""
     percent = 100 * value
+    if 99.5 <= percent < WHOLE_PERCENT:
+        return f"{min(percent, 99.9):.1f} %"
     return f"{percent:.0f} %" if percent >= 10 or percent == 0 else f"{percent:.2g} %"
 
 
