@@ -33,6 +33,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
+from l4strace.wording.quantities import count
 
 NOTICEABLE_SHARE = 0.01
 """Share of super-packets from which counts differ noticeably. By eye."""
@@ -51,7 +52,8 @@ def _finding(row: dict[str, int]) -> Finding:
     return Finding(
         Severity.NOTICE,
         Confidence.HIGH,
-        f"{row['super_packets']:,} of {row['data_packets']:,} data packets are larger than the "
+        f"{row['super_packets']:,} of {count(row['data_packets'], 'data packet')} "
+        f"{'is' if row['super_packets'] == 1 else 'are'} larger than the "
         "receiver's MSS: offload merged them, or had not split them yet. Bursts and gaps differ "
         "from those on the wire; marks and retransmissions are counted as packets on the wire "
         f"({row['data_segments']:,}).",
