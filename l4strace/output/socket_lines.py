@@ -11,7 +11,7 @@ from l4strace.derive.senders import sender_logs
 from l4strace.evidence import Capture
 from l4strace.output.columns import fitting
 from l4strace.wording.names import ends
-from l4strace.wording.quantities import quantity, share
+from l4strace.wording.quantities import count, quantity, share
 from l4strace.wording.sender_logs import named
 from l4strace.wording.wrap import WIDTH, wrapped
 
@@ -25,7 +25,7 @@ WAITS = 2.0
 """Median RTT over the least from which most of it is waiting."""
 LEAST_WAIT_US = 1000.0
 """Below this hosts alone make as much. By eye."""
-COUNTED = "window: median, in packets; RTT: median; CE, retx: as the {} counted."
+COUNTED = "window: median, in packets; RTT: median; CE, retx: as the {}."
 
 
 def lines(capture: Capture, shown: Sequence[int], width: int = WIDTH) -> Iterator[str]:
@@ -37,10 +37,12 @@ def lines(capture: Capture, shown: Sequence[int], width: int = WIDTH) -> Iterato
     sockets = logged.to_dicts()
     cells = [HEADS, *(_line(flows[row["flow"]], row) for row in sockets)]
     yield from fitting([cells], NUMBERS, width)
-    kernels = all(flows[row["flow"]]["transport"] == "tcp" for row in sockets)
-    yield wrapped(COUNTED.format("kernel" if kernels else "sender"), width)
+    over_tcp = {number for number, flow in flows.items() if flow["transport"] == "tcp"}
+    kernels = over_tcp.issuperset(row["flow"] for row in sockets)
+    yield wrapped(COUNTED.format("kernel counted" if kernels else "logs count"), width)
     for row in sockets:
-        if said := _shown(row):
+        # Of flows over UDP `of_senders` has the marks of each log.
+        if said := _shown(row, marks=row["flow"] in over_tcp):
             yield wrapped(f"Flow {row['flow']}: {said}.", width)
     yield from of_senders(capture, [row["flow"] for row in sockets], width)
 
@@ -106,7 +108,7 @@ def _line(flow: dict[str, Any], row: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _shown(row: dict[str, Any]) -> str:
+def _shown(row: dict[str, Any], *, marks: bool) -> str:
     """What the numbers of one socket show, in clauses."""
     clauses = []
     rtt, least = row["rtt_us"], row["least_us"]
@@ -116,10 +118,10 @@ def _shown(row: dict[str, Any]) -> str:
             f"in half of the samples the RTT is {above} or more above its least: data waits in a "
             "queue or at a host"
         )
-    if row["marked"]:
-        clauses.append(f"{row['marked']:,} of {row['delivered']:,} packets were marked CE")
-    elif row["marked"] == 0 and row["delivered"]:
-        clauses.append(f"none of {row['delivered']:,} packets was marked CE")
+    if marks and row["marked"] is not None and row["delivered"]:
+        marked = f"{row['marked']:,}" if row["marked"] else "none"
+        were = "were" if row["marked"] > 1 else "was"
+        clauses.append(f"{marked} of {count(row['delivered'], 'packet')} {were} marked CE")
     if row["retransmits"]:
-        clauses.append(f"{row['retransmits']:,} retransmissions")
+        clauses.append(count(row["retransmits"], "retransmission"))
     return "; ".join(clauses)

@@ -55,6 +55,19 @@ def test_counters_wrap_and_ss_leaves_out_what_is_zero() -> None:
     lines = run(delivered=[near, near + 20, 50], delivered_ce=[0] * 3, extra='{"ss":"cwnd:7"}')
     assert lines[1].split()[-3:] == ["0", "%", "0"]
     assert lines[3] == "Flow 0: none of 100 packets was marked CE."
+    (_, _, _, once) = run(delivered=[0, 1, 1], delivered_ce=[0, 1, 1])
+    assert once == "Flow 0: 1 of 1 packet was marked CE."
+
+
+def test_the_marks_of_a_log_over_udp_are_stated_once() -> None:
+    udp = frame("flows", flow=0, transport="udp-prague")
+    log = frame("kernel", flow=0, ts_ns=[0, 1], delivered=[1, 11], delivered_ce=[0, 2])
+    sources = frame("sources", kind="udp-prague", path="recv.log")
+    lines = socket_lines.lines(evidence(flows=udp, kernel=log, sources=sources), [0], 79)
+    assert list(lines)[2:] == [
+        "window: median, in packets; RTT: median; CE, retx: as the logs count.",
+        "Flow 0, log recv.log: counted: 2 CE of 11 packets (18 % marked).",
+    ]
 
 
 def test_silent_where_packets_tell_more() -> None:
