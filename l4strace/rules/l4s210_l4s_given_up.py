@@ -3,7 +3,8 @@
 What it checks
 --------------
 Directions over UDP that begin with ECT(1) and end with Not-ECT only. The probes of a QUIC sender
-are L4S115. With captures at both ends: how the packets with ECT arrived.
+are L4S115. With captures at both ends: how the packets with ECT arrived. Behind a node that clears
+the field no ECT(1) is seen: there UDP Prague's receiver reports it, and all packets are Not-ECT.
 
 Why it matters
 --------------
@@ -13,9 +14,9 @@ arrives without ECT, and never tries again.
 
 Evidence
 --------
-`directions.first_ecn_runs`, `ecn_runs`, `without_ect_since_ns` and `without_ect_packets` of the
-capture nearest to the sender; `flows.transport`; `paths.ect1_to_not_ect` and its neighbors;
-`directions.l4s_error_ns` of UDP Prague.
+`directions.first_ecn_runs`, `ecn_runs`, `without_ect_since_ns`, `without_ect_packets`, `not_ect`,
+`from_start` and, of UDP Prague, `l4s_error_ns` of the capture nearest to the sender;
+`flows.transport`; `paths.ect1_to_not_ect` and its neighbors.
 
 When it is wrong
 ----------------
@@ -31,20 +32,23 @@ References
 RFC 9331 sections 4.1 and 4.3; `error_L4S` in pkt_format.h of L4STeam/udp_prague
 """
 
-from l4strace.evidence import Evidence
-from l4strace.model import Finding, Measure, Rule, Severity, Skipped, direction_of
+from l4strace.evidence import Evidence, Row
+from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped, direction_of
 from l4strace.rules.support import tried
 from l4strace.schema.words import ECT1
 from l4strace.wording.quantities import count, quantity
 
+BEHIND = "L4S was given up: no packet is ECT(1)"
+
 
 def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction that gave L4S up."""
-    return [
+    seen = [
         _finding(evidence, one)
         for one in tried.given_up(evidence)
         if one.codepoint == ECT1 and not one.probes
     ]
+    return [*seen, *(_behind(row) for row in tried.reported(evidence))]
 
 
 def _finding(evidence: Evidence, one: tried.Tried) -> Finding:
@@ -69,4 +73,24 @@ def _finding(evidence: Evidence, one: tried.Tried) -> Finding:
     )
 
 
-RULE = Rule.of(__name__, __doc__, check, "The sender gave L4S up for good", over_udp=True)
+def _behind(row: Row) -> Finding:
+    """Where no packet is ECT(1) and the receiver reports it."""
+    first, why = ("", "the sender gave L4S up before this capture began")
+    if row["from_start"]:
+        first, why = (", from the first on", "the sender never set it")
+    return Finding(
+        Severity.WARNING,
+        Confidence.MEDIUM,
+        f"All {row['packets']:,} packets pass this capture as Not-ECT{first}, and their receiver "
+        "reports that they come with neither ECT(1) nor CE, after which UDP Prague sends Not-ECT "
+        f"for good: an earlier node clears ECT(1), or {why}.",
+        "Capture at the sender too: it shows how the packets left.",
+        **direction_of(row),
+        span_ns=(row["l4s_error_ns"], row["last_ns"]),
+        frames=(row["l4s_error_frame"],),
+        headline=BEHIND,
+        measures=(Measure("Not-ECT packets", row["not_ect"], "", "0"),),
+    )
+
+
+RULE = Rule.of(__name__, __doc__, check, "The sender gave L4S up for good", BEHIND, over_udp=True)

@@ -23,7 +23,16 @@ def test_fires_on_the_sender_alone_with_what_its_receiver_reported():
     assert (found.confidence, found.frames) == (Confidence.MEDIUM, (2, 3))
 
 
+def test_fires_at_the_receiver_without_saying_how_the_packets_left():
+    (found,) = findings(RULE, recorded("upbleach", "b"))
+    assert "pass this capture as Not-ECT, from the first on, and their receiver" in found.message
+    assert found.message.endswith("an earlier node clears ECT(1), or the sender never set it.")
+    assert found.headline == "L4S was given up: no packet is ECT(1)"
+    assert (found.confidence, found.frames) == (Confidence.MEDIUM, (2,))
+
+
 def test_silent_on_the_twin_that_keeps_it():
+    assert findings(RULE, recorded("up1", "b")) == []
     assert findings(RULE, recorded("up1")) == []
     assert findings(RULE, recorded("pqbleach")) == []
 

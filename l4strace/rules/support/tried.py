@@ -68,6 +68,17 @@ def given_up(evidence: Evidence) -> list[Tried]:
     return [tried for tried in found if tried is not None]
 
 
+def reported(evidence: Evidence) -> list[Row]:
+    """Directions of UDP Prague, all Not-ECT where seen, whose receiver reports that as an error.
+
+    Rows of `directions` nearest to the sender.
+    """
+    known = traffic(evidence)
+    erased = pl.col("l4s_error_ns").is_not_null() & (pl.col("not_ect") == pl.col("packets"))
+    near = once(known, known.directions)
+    return near.filter(erased, pl.col("packets") >= FOR_GOOD).to_dicts()
+
+
 def _tried(row: Row) -> Tried | None:
     """Null where the codepoint changes more often than runs are kept: no sender probes so."""
     runs = row["first_ecn_runs"]
