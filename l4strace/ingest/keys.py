@@ -17,6 +17,7 @@ from typing import IO, NamedTuple
 from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.ingest import file_names, files, untrusted
+from l4strace.schema.words import ENCRYPTED
 from l4strace.wording.quantities import count
 
 SECRET = re.compile(
@@ -32,7 +33,6 @@ TSHARK = "tshark"
 OPTIONS = ("-n", "-r", "-", "-Y", "quic", "-T", "fields", "-E", "occurrence=a")
 """Packets from standard input, a line for each that is QUIC."""
 MISSING = "tshark is missing (package tshark, or wireshark-cli)"
-ENCRYPTED = "QUIC stays encrypted"
 SECRETS_BLOCK, TLS_KEYS = 0x0000000A, 0x544C534B
 """Block type of secrets in pcapng, and the type of secrets that is a key log (`TLSK`)."""
 SECTION_BLOCK = 0x0A0D0D0A

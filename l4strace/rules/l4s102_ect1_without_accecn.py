@@ -151,7 +151,7 @@ def _over_udp(evidence: Evidence) -> list[Finding | Skipped]:
         .filter(pl.col("acked") >= FOR_GOOD)
         .sort(DIRECTION)
     )
-    unlogged = hidden.join(logged, on="flow", how="anti")
+    unlogged = hidden.join(logged, on=DIRECTION, how="anti")
     return [
         *(_unheard(row) for row in found.iter_rows(named=True)),
         *datagrams.unread(unlogged),

@@ -94,7 +94,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         )
         .filter((pl.col("episodes") >= MIN_EPISODES) & (pl.col("ignored") >= MAJORITY))
     )
-    senders = datagrams.flows(evidence).join(by_log, on="flow", how="anti")
+    senders = datagrams.flows(evidence).join(by_log, on=subjects.DIRECTION, how="anti")
     unknown = [*datagrams.media(evidence), *datagrams.unread(senders)]
     if ignored.is_empty():
         return [*unknown]

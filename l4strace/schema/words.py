@@ -106,6 +106,9 @@ class Stat:
     KEYS_UNUSED = "keys_unused"
 
 
+ENCRYPTED = "QUIC stays encrypted"
+"""Opens the detail of `keys_unused`; the reason follows."""
+
 STATS = frozenset(value for name, value in vars(Stat).items() if name.isupper())
 """Every name, but for what a collector lost: see `lost_in`."""
 

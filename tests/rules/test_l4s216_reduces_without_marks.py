@@ -31,5 +31,5 @@ def test_fires_on_the_log_of_udp_prague_too_and_is_silent_on_its_twin() -> None:
 
 def test_a_log_that_shows_no_single_reduction_is_not_judged() -> None:
     assert check(whole(saw(9, 0.1), rtt_ms=1)) == [
-        Skipped("the log of the sender does not show each change of its window")
+        Skipped("no log shows each change of the sender's window")
     ]

@@ -11,10 +11,12 @@ from collections.abc import Mapping
 import polars as pl
 
 from l4strace.derive import neighbors
-from l4strace.derive.senders import controlled, logged
+from l4strace.derive.senders import controlled, logged, sender_logs
 from l4strace.evidence import Capture, Evidence, Row, kept, over_udp, traffic
 from l4strace.model import Finding, Skipped
-from l4strace.schema.words import CODEPOINTS, TRANSPORTS
+from l4strace.schema.keys import DIRECTION
+from l4strace.schema.vantage import at_sender
+from l4strace.schema.words import CODEPOINTS, ENCRYPTED, TRANSPORTS, Stat
 from l4strace.wording.quantities import count, listed, share
 
 NAMED = 3
@@ -43,8 +45,17 @@ OPENED = {
 }
 """The input that shows the feedback of a transport."""
 
-UNSTATED = "the log of the sender does not show each change of its window"
+KEYS = (
+    "the keys of the connection (SSLKEYLOGFILE) would show RTT, losses and marks, a qlog of the "
+    "sender the window too"
+)
+"""What would show the feedback of QUIC, and more."""
+
+UNSTATED = "no log shows each change of the sender's window"
 """Why a log is of no use."""
+
+UNMARKED = ", and no packet of it is CE here"
+"""Marks that a capture near the sender does not show."""
 
 LOGGED = {"quic": "qlog", "udp-prague": "UDP Prague's -v"}
 """The log that shows the window of a transport's sender."""
@@ -54,17 +65,20 @@ LOGGED = {"quic": "qlog", "udp-prague": "UDP Prague's -v"}
 def flows(capture: Capture) -> pl.DataFrame:
     """One row per flow over UDP, largest first: its larger direction, as all captures saw it.
 
-    Columns: `flow`, `transport`, `packets`, `bytes`; the codepoints with which they arrived at the
-    capture with most marks; `codepoint` that most of them left with, null where all are CE;
-    `share` of CE; whether the receiver's feedback is read (`reported`).
+    Columns: `flow`, `forward`, `transport`, `packets`, `bytes`; the codepoints with which they
+    arrived at the capture with most marks; `codepoint` that most of them left with, null where all
+    are CE; `share` of CE; whether the receiver's feedback is read (`reported`), why given keys do
+    not open it (`locked`), and whether a capture at its sender shows how it `left`.
     """
     named = over_udp(capture).select("flow", "transport").unique("flow", keep="first")
+    places = traffic(capture).flows.select("source", "flow", "vantage")
     fed_back = pl.col("ce_fed_back_best") / pl.col("reported_packets")
     counted = _directions(capture).select(
         *("source", "flow", "forward", "packets", *CODEPOINTS),
         bytes="payload_bytes",
         share=pl.max_horizontal(pl.col("ce") / pl.col("packets"), fed_back),
     )
+    counted = counted.join(places, on=["source", "flow"], how="left").with_columns(left=at_sender())
     # The capture nearer to the sender has the fewest marks, and the least erased.
     nearer = counted.sort("flow", "forward", "ce", "not_ect", "source")
     ways = nearer.group_by("flow", "forward", maintain_order=True).agg(
@@ -72,17 +86,27 @@ def flows(capture: Capture) -> pl.DataFrame:
         pl.col("packets", *CODEPOINTS).last(),
         most(SENT).first().alias("codepoint"),
         share=pl.col("share").max(),
+        left=pl.col("left").any(),
     )
     larger = ways.sort("bytes", "packets", descending=True).unique("flow", keep="first")
     reported = pl.col("flow").is_in(capture.flows["flow"].implode())
+    hidden = (pl.col("transport") == "quic") & ~pl.col("reported")
     return (
         larger.join(named, on="flow")
         .with_columns(reported=reported)
+        .with_columns(locked=pl.when(hidden).then(pl.lit(_keys_unused(capture))))
         .select(
-            "flow", "transport", "packets", "bytes", *CODEPOINTS, "codepoint", "share", "reported"
+            *("flow", "forward", "transport", "packets", "bytes", *CODEPOINTS),
+            *("codepoint", "share", "reported", "locked", "left"),
         )
         .sort("bytes", "flow", descending=[True, False])
     )
+
+
+def _keys_unused(capture: Capture) -> str | None:
+    """`no key of the log opens ...`, where keys were given in vain."""
+    why = capture.stats.filter(pl.col("name") == Stat.KEYS_UNUSED)["detail"].drop_nulls()
+    return str(why[0]).removeprefix(f"{ENCRYPTED}: ").rstrip(".") if why.len() else None
 
 
 def _directions(capture: Capture) -> pl.DataFrame:
@@ -114,14 +138,17 @@ def capable(capture: Capture) -> pl.DataFrame:
 def clause(capture: Capture, *, arrives: bool = True) -> str:
     """`2 of 3 flows over UDP (QUIC, RTP) send ECT(1), up to 8.0 % of their packets are CE`.
 
-    The marks are left out where ECT(1) does not arrive.
+    The marks are left out where ECT(1) does not arrive. What is not ECT(1) may have left as ECT(1)
+    where no capture stood at the sender.
     """
     known, sent = flows(capture), ect1(capture)
     if sent.is_empty():
-        if known.height > 1:
-            return f"none of {known.height:,} flows over UDP ({_transports(known)}) sends ECT(1)"
-        codepoint = known["codepoint"][0] or f"only {CODEPOINTS['ce']}"
-        return f"flow {known['flow'][0]} ({_transports(known)}) sends {codepoint}"
+        alone, left = known.height == 1, known["left"].all()
+        who = (
+            f"flow {known['flow'][0]} ({_transports(known)})" if alone else f"none of {_who(known)}"
+        )
+        codepoint = (known["codepoint"][0] or f"only {CODEPOINTS['ce']}") if alone else "ECT(1)"
+        return f"{who} sends {codepoint}" if left else f"{who} is {codepoint} at this capture"
     most: float = sent["share"].max()  # type: ignore[assignment]
     if known.height == 1:
         who, verb, part = f"flow {sent['flow'][0]} ({_transports(sent)})", "sends", "of its packets"
@@ -129,8 +156,19 @@ def clause(capture: Capture, *, arrives: bool = True) -> str:
         who = f"{sent.height:,} of {count(known.height, 'flow')} over UDP ({_transports(sent)})"
         verb = "sends" if sent.height == 1 else "send"
         part = "of its packets" if sent.height == 1 else "of the packets of one"
-    marked = f", {share(most)} {part} are CE" if most else ", and no packet of it is CE here"
+    if most:
+        marked = f", {share(most)} {part} are CE"
+    else:
+        counted = _marked_by_log(capture, sent)
+        marked = f", {share(counted)} {part} are CE by its log" if counted else UNMARKED
     return f"{who} {verb} ECT(1){marked if arrives else ''}"
+
+
+def _marked_by_log(capture: Capture, sent: pl.DataFrame) -> float:
+    """Largest share of CE that the log of one of these senders counts."""
+    logs = sender_logs.summary(capture).join(sent, on=DIRECTION, how="semi")
+    counted: float | None = (logs["delivered_ce"] / logs["delivered"]).max()  # type: ignore[assignment]
+    return counted or 0.0
 
 
 def shared(evidence: Evidence, phase: Row) -> str:
@@ -173,11 +211,11 @@ def media(evidence: Evidence) -> list[Skipped]:
 def unread(known: pl.DataFrame) -> list[Skipped]:
     """That a rule on feedback does not judge those of some `flows` whose feedback is not read."""
     hidden = known.filter(~pl.col("reported"))
-    shown = set(hidden["transport"])
+    shown = {name: rows for (name,), rows in hidden.group_by("transport")}
     return [
-        Skipped(f"{_who(hidden.filter(transport=name))}: {UNREAD[name]}; {opened}")
+        Skipped(f"{_who(rows)}: {UNREAD[name]}; {rows['locked'][0] or opened}")
         for name, opened in OPENED.items()
-        if name in shown
+        if (rows := shown.get(name)) is not None
     ]
 
 
@@ -191,9 +229,9 @@ def unlogged(evidence: Evidence, known: pl.DataFrame) -> list[Skipped]:
     known = known.filter(pl.col("transport").is_in(list(LOGGED)))
     if known.is_empty():
         return []
-    unknown = known.join(logged.windows(evidence), on="flow", how="anti")
-    unknown = unknown.join(controlled.followed(evidence), on="flow", how="anti")
-    missing = unknown.join(evidence.udp_kernel, on="flow", how="anti")
+    unknown = known.join(logged.windows(evidence), on=DIRECTION, how="anti")
+    unknown = unknown.join(controlled.followed(evidence), on=DIRECTION, how="anti")
+    missing = unknown.join(evidence.udp_kernel, on=DIRECTION, how="anti")
     logs = listed([log for name, log in LOGGED.items() if name in missing["transport"]])
     found = []
     if missing.height:
@@ -205,8 +243,9 @@ def unlogged(evidence: Evidence, known: pl.DataFrame) -> list[Skipped]:
 
 
 def _who(known: pl.DataFrame) -> str:
-    """`2 flows over UDP (QUIC, RTP)`."""
-    return f"{count(known.height, 'flow')} over UDP ({_transports(known)})"
+    """`2 flows over UDP (QUIC, RTP)`, and of plain UDP alone `2 flows over UDP`."""
+    transports = "" if set(known["transport"]) == {"udp"} else f" ({_transports(known)})"
+    return f"{count(known.height, 'flow')} over UDP{transports}"
 
 
 def judged(capture: Capture) -> int:
@@ -235,8 +274,12 @@ def unjudged(capture: Capture) -> str:
 
 
 def _why(capture: Capture, known: pl.DataFrame) -> str:
-    """What is not judged, of flows whose feedback is read and of the others."""
-    read, unread = known.filter("reported"), known.filter(~pl.col("reported"))
+    """What is not judged, of flows whose feedback is read and of the others.
+
+    Not-ECT has no marks to respond to.
+    """
+    unread, markable = known.filter(~pl.col("reported")), capable(capture)
+    read = markable.filter("reported")
     followed = known.filter(_followed(capture)).height == known.height
     lost = "losses and " * bool(unread.height)
     more = (
@@ -244,23 +287,26 @@ def _why(capture: Capture, known: pl.DataFrame) -> str:
     )
     # Its own log shows each reduction, or the replay of its controller does.
     for shown in (logged.windows(capture), controlled.followed(capture)):
-        read = read.join(shown, on="flow", how="anti")
+        read = read.join(shown, on=DIRECTION, how="anti")
     if unread.is_empty() and read.is_empty():
         return more.strip()
     if unread.is_empty():
         return f"How much it reduces at marks is not judged: {UNKNOWN_LAW}.{more}"
     why = listed([UNREAD[name] for name in UNREAD if name in unread["transport"]])
-    what = "RTT" if followed else "Loss, RTT, queue"
+    what = ["RTT"] if followed else ["Loss", "RTT", "queue"]
+    what += ["response to marks"] * (markable.height > markable["reported"].sum())
     quic = unread.filter(transport="quic")
-    if quic.height and quic.join(capture.udp_kernel, on="flow", how="semi").is_empty():
-        more += (
-            " The keys of the connection (SSLKEYLOGFILE) would show RTT, losses and marks, a qlog "
-            "of the sender the window too."
-        )
+    if quic.height and quic.join(capture.udp_kernel, on=DIRECTION, how="semi").is_empty():
+        more += f" {_upper(quic['locked'][0] or KEYS)}."
     other = f" Of {_transports(read)}, how much it reduces at marks is not: {UNKNOWN_LAW}." * bool(
         read.height
     )
-    return f"{what} and response to marks are not judged: {why}.{more}{other}"
+    are = "is" if what == ["RTT"] else "are"
+    return f"{listed(what)} {are} not judged: {why}.{more}{other}"
+
+
+def _upper(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
 
 
 def _transports(rows: pl.DataFrame) -> str:

@@ -14,7 +14,7 @@ import polars as pl
 from l4strace.evidence import Evidence, Row, over_udp
 from l4strace.model import Finding, Status
 from l4strace.rules.support import datagrams, hosts, subjects
-from l4strace.schema.words import ACCECN_REQUEST, BOTTLENECKS, CODEPOINTS
+from l4strace.schema.words import ACCECN_REQUEST, BOTTLENECKS, CAPTURES, CODEPOINTS
 from l4strace.wording.quantities import count
 
 REQUESTING = 3
@@ -90,8 +90,7 @@ def status(evidence: Evidence, findings: Sequence[Finding] = ()) -> Status:
     flows = _conversations(evidence)
     steps = Steps(flows, faults, _named(evidence, flows))
     if steps.flows.is_empty():
-        why = "no TCP packet" if evidence.kernel.is_empty() else "a kernel log holds no packets"
-        return _over_udp(evidence, Status("unknown", why), faults)
+        return _over_udp(evidence, Status("unknown", _nothing(evidence)), faults)
     clauses = _clauses(steps) if steps.asked.height else [_nobody_asked(evidence, steps)]
     of_tcp = Status(
         steps.answer,
@@ -103,6 +102,16 @@ def status(evidence: Evidence, findings: Sequence[Finding] = ()) -> Status:
         l4s_queue=steps.met.height,
     )
     return _over_udp(evidence, of_tcp, faults)
+
+
+def _nothing(evidence: Evidence) -> str:
+    """Why no conversation over TCP is there."""
+    if not evidence.kernel.is_empty():
+        return "a kernel log holds no packets"
+    captured = evidence.sources.filter(pl.col("kind").is_in(CAPTURES)).height
+    if evidence.sources.height > captured == 0:
+        return "a log holds no packets"
+    return "no TCP packet and no flow over UDP"
 
 
 def _over_udp(evidence: Evidence, of_tcp: Status, faults: Faults) -> Status:

@@ -13,10 +13,12 @@ from tests.support.frames import evidence, frame, stack
 from tests.support.sender_logs import saw, whole
 
 
-def flow(number: int, transport: str, **counts: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def flow(
+    number: int, transport: str, *, vantage: str = "client", **counts: int
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     packets = sum(counts.values())
     plain = dict.fromkeys(("not_ect", "ect1", "ect0", "ce"), 0)
-    return frame("flows", flow=number, transport=transport, mode=None), frame(
+    return frame("flows", flow=number, transport=transport, mode=None, vantage=vantage), frame(
         "directions",
         flow=number,
         packets=packets,
@@ -68,6 +70,51 @@ def test_no_ect1_is_a_no() -> None:
     assert (
         status(over_udp(flow(0, "quic", ce=9))).sentence == "Unknown: flow 0 (QUIC) sends only CE."
     )
+
+
+@pytest.mark.parametrize("vantage", ["unknown", "server"])
+def test_a_sender_that_was_not_captured_is_not_said_to_send_what_arrives(vantage: str) -> None:
+    erased = flow(0, "quic", vantage=vantage, not_ect=9)
+    assert status(over_udp(erased)).sentence == "No: flow 0 (QUIC) is Not-ECT at this capture."
+    two = over_udp(erased, flow(1, "udp", ect0=9))
+    assert status(two).sentence == (
+        "No: none of 2 flows over UDP (QUIC, UDP) is ECT(1) at this capture."
+    )
+    marked = over_udp(flow(0, "quic", vantage=vantage, ce=9))
+    assert status(marked).sentence == "Unknown: flow 0 (QUIC) is only CE at this capture."
+
+
+def test_not_ect_has_no_marks_to_respond_to() -> None:
+    alone = datagrams.unjudged(over_udp(flow(0, "udp", not_ect=9)))
+    assert alone.startswith(
+        "1 flow over UDP: 9 packets, 100 % Not-ECT. Loss, RTT and queue are not judged: "
+    )
+    kind, sent = flow(0, "udp-prague", not_ect=9)
+    assert datagrams.unjudged(evidence(flows=kind, directions=sent)) == (
+        "1 flow over UDP (UDP Prague): 9 packets, 100 % Not-ECT. "
+        "A second capture, at the other end, would show path changes."
+    )
+
+
+def test_keys_in_vain_are_not_asked_for_again() -> None:
+    why = "no key of the log opens a connection"
+    vain = frame("stats", name="keys_unused", detail=f"QUIC stays encrypted: {why}.")
+    given = over_udp(flow(0, "quic", ect1=9), stats=vain)
+    assert datagrams.unjudged(given).endswith(" No key of the log opens a connection.")
+    (reason,) = datagrams.unread(datagrams.flows(given))
+    assert reason.reason.endswith(f": QUIC encrypts its feedback; {why}")
+
+
+@pytest.mark.parametrize(("forward", "of_sender"), [(True, True), (False, False)])
+def test_the_log_of_the_receiver_is_not_that_of_the_sender(forward: bool, of_sender: bool) -> None:
+    log = frame("kernel", flow=0, forward=forward, delivered=100, delivered_ce=13)
+    given = over_udp(
+        flow(0, "quic", ect1=90), udp_kernel=log, sources=frame("sources", kind="qlog")
+    )
+    assert ("The keys of the connection" in datagrams.unjudged(given)) is not of_sender
+    (why,) = datagrams.unlogged(given, datagrams.flows(given))
+    assert why == Skipped(datagrams.UNSTATED if of_sender else NO_LOG)
+    assert ("13 % of its packets are CE by its log" in status(given).sentence) is of_sender
 
 
 def test_beside_tcp_what_is_sent_as_l4s_comes_first() -> None:

@@ -93,7 +93,17 @@ def queue(kind: str, confidence: float = 0.95) -> pl.DataFrame:
             "unknown",
             "Unknown: no handshake of 1 flow with data was captured, 1 has ECT(1) data.",
         ),
-        (evidence(), "unknown", "Unknown: no TCP packet."),
+        (evidence(), "unknown", "Unknown: no TCP packet and no flow over UDP."),
+        (
+            evidence(sources=frame("sources", kind="pcap")),
+            "unknown",
+            "Unknown: no TCP packet and no flow over UDP.",
+        ),
+        (
+            evidence(sources=frame("sources", kind="qlog"), udp_kernel=frame("kernel")),
+            "unknown",
+            "Unknown: a log holds no packets.",
+        ),
         (
             evidence(kernel=frame("kernel")),
             "unknown",
