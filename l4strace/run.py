@@ -106,9 +106,9 @@ class Run:
     @cached_property
     def verdict(self) -> str:
         """The worst finding as one sentence, or a sentence that states that there is none."""
-        from l4strace.wording.verdict import of_tcp, verdict
+        from l4strace.wording.verdict import counted, verdict
 
-        return verdict(self.analysis, of_tcp(self.evidence)).sentence
+        return verdict(self.analysis, counted(self.evidence)).sentence
 
     @cached_property
     def findings(self) -> pl.DataFrame:

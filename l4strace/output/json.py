@@ -13,7 +13,7 @@ from l4strace.evidence import Capture, traffic
 from l4strace.model import Analysis, Checklist, Finding, Measure, Proof, Skipped, VerdictLines
 from l4strace.schema.keys import KEY
 from l4strace.wording import collector_notes, mark_bounds
-from l4strace.wording.verdict import of_tcp, verdict
+from l4strace.wording.verdict import counted, verdict
 
 SCHEMA = 1
 
@@ -64,7 +64,7 @@ def document(capture: Capture, analysis: Analysis) -> dict[str, Any]:
 
 
 def _verdict(capture: Capture, analysis: Analysis) -> dict[str, Any]:
-    opening = verdict(analysis, of_tcp(capture))
+    opening = verdict(analysis, counted(capture))
     return {
         "headline": opening.headline,
         "sentence": opening.sentence,

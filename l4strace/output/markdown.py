@@ -16,7 +16,7 @@ from l4strace.wording.display_filters import frames_filter
 from l4strace.wording.order import readable
 from l4strace.wording.quantities import count
 from l4strace.wording.sender_logs import named
-from l4strace.wording.verdict import conversations, of_tcp, verdict
+from l4strace.wording.verdict import conversations, counted, verdict
 
 MAX_BYTES = 60_000
 """What the common trackers take as one comment (GitHub: 65,536 characters)."""
@@ -32,7 +32,7 @@ MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~])")
 
 def render(capture: Capture, analysis: Analysis, most: int = MAX_BYTES) -> str:
     """The diagnosis as Markdown of at most ``most`` bytes; what does not fit is counted."""
-    opening = verdict(analysis, of_tcp(capture))
+    opening = verdict(analysis, counted(capture))
     action = opening.action(analysis)
     status = (("L4S", analysis.status.sentence),) if analysis.status else ()
     frame = (*status, *(opening.frame.lines if opening.frame else ()))

@@ -16,7 +16,7 @@ from l4strace.wording.display_filters import frames_filter
 from l4strace.wording.moments import span
 from l4strace.wording.names import ends
 from l4strace.wording.quantities import count
-from l4strace.wording.verdict import Verdict, conversations, of_tcp, verdict
+from l4strace.wording.verdict import Verdict, conversations, counted, verdict
 from l4strace.wording.wrap import WIDTH, whole, wrapped
 
 FINDINGS_OF_A_RULE = 3
@@ -37,7 +37,7 @@ LABEL = len("Bottleneck:")
 
 def render(capture: Capture, analysis: Analysis, *, color: bool = False, width: int = WIDTH) -> str:
     """The summary of a diagnosis in lines of at most ``width`` columns, names never broken."""
-    opening = verdict(analysis, of_tcp(capture))
+    opening = verdict(analysis, counted(capture))
     status = (("L4S", analysis.status.sentence),) if analysis.status else ()
     frame = opening.frame.lines if opening.frame else ()
     blocks = [

@@ -19,7 +19,7 @@ from l4strace.page.transports import drawn
 from l4strace.schema.keys import KEY
 from l4strace.wording.moments import TimeAxis, axis_of
 from l4strace.wording.names import direction_key, short_names
-from l4strace.wording.verdict import conversations, of_tcp
+from l4strace.wording.verdict import conversations, counted
 
 if TYPE_CHECKING:
     from l4strace.evidence import Evidence
@@ -74,8 +74,8 @@ class Case:
 
     @cached_property
     def flow_count(self) -> int:
-        """Conversations over TCP, as terminal and verdict count them."""
-        return of_tcp(self.evidence)
+        """Conversations as terminal and verdict count them."""
+        return counted(self.evidence)
 
     @cached_property
     def without_data(self) -> int:
@@ -93,7 +93,7 @@ class Case:
     def sending(self) -> pl.DataFrame:
         """Directions that carried data as the input nearest to their sender saw them.
 
-        The ones to look at first come first, and last those that only a kernel log knows: their
+        The ones to look at first come first, and last those that only a log knows: their
         sizes are null, and ``samples`` counts the rows that it holds of them. Columns: KEY,
         `payload_bytes`, ``samples``, ``far``, ``worst`` (severity of the direction's worst finding,
         -1 without one) and ``row``, the place of its counters: a page shows those of few.
@@ -124,9 +124,9 @@ class Case:
 
     @cached_property
     def _known(self) -> pl.DataFrame:
-        """`directions` with ``samples``, and those that only a kernel log knows."""
+        """`directions` with ``samples``, and those that only a log knows."""
         directions = drawn(self.evidence).directions
-        if self.evidence.kernel.is_empty():
+        if traffic(self.evidence).kernel.is_empty():
             return directions.with_columns(samples=pl.lit(None, pl.UInt32))
         return pl.concat([directions, self._logged()], how="diagonal")
 
@@ -194,8 +194,8 @@ class Case:
         )
 
     def _logged(self) -> pl.DataFrame:
-        """Directions of flows without packets, and when the kernel log saw them."""
-        known = self.evidence.kernel.filter(
+        """Directions of flows without packets, and when the log saw them."""
+        known = traffic(self.evidence).kernel.filter(
             pl.col("flow").is_not_null() & pl.col("forward").is_not_null()
         )
         alone = known.join(drawn(self.evidence).directions, on="flow", how="anti")

@@ -46,7 +46,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
         return []
     captured = evidence.directions["flow"].unique()
     if not captured.len():
-        return [Skipped("no capture to join a kernel log with")]
+        return [Skipped("no capture to join the log with")]
     joined = evidence.kernel.group_by("source").agg(
         pl.len().alias("samples"), pl.col("flow").is_in(captured.implode()).sum().alias("joined")
     )

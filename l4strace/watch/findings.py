@@ -69,7 +69,7 @@ class Judge:
 
     def _judge(self) -> str:
         from l4strace import pipeline
-        from l4strace.wording.verdict import of_tcp, verdict
+        from l4strace.wording.verdict import counted, verdict
 
         # Files of one stem are one run.
         (run,) = pipeline.diagnose(
@@ -78,4 +78,4 @@ class Judge:
         self.findings = [
             (f.severity, f.rule, f.message) for f in run.analysis.findings if f.rule not in NOT_YET
         ]
-        return verdict(run.analysis, of_tcp(run.evidence)).headline
+        return verdict(run.analysis, counted(run.evidence)).headline

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from l4strace.evidence import Capture, over_udp
+from l4strace.evidence import Capture, over_udp, traffic
 from l4strace.model import Analysis, Confidence, Finding, Severity, Unmet, VerdictLines
 from l4strace.wording.headlines import within
 from l4strace.wording.order import cause_first, root
@@ -46,8 +46,13 @@ def conversations(capture: Capture) -> int:
     return seen
 
 
-def of_tcp(capture: Capture) -> int:
-    """Conversations over TCP alone: `Status` counts those over UDP that are judged."""
+def counted(capture: Capture) -> int:
+    """Conversations over TCP alone: `Status` counts those over UDP that are judged.
+
+    Of logs alone, whose every flow is judged by what it logs, all.
+    """
+    if traffic(capture).directions.is_empty():
+        return conversations(traffic(capture))
     others = over_udp(capture)["flow"].implode()
     tables = (capture.directions["flow"], capture.flows["flow"])
     seen, known = (numbers.filter(~numbers.is_in(others)).n_unique() for numbers in tables)

@@ -15,7 +15,7 @@ from l4strace.ingest import datagrams
 from l4strace.ingest import packets as stream
 from l4strace.model import Analysis, Severity
 from l4strace.output import text
-from l4strace.wording.verdict import of_tcp, verdict
+from l4strace.wording.verdict import counted, verdict
 
 CODEPOINTS = ["not_ect", "ect1", "ect0", "ce"]
 RUNS = {
@@ -59,7 +59,7 @@ def test_a_capture_without_tcp_names_its_flow_and_its_marks(
     assert evidence.flows.is_empty()
     assert analysis.status is not None
     assert analysis.status.answer == "partly"
-    opening = verdict(analysis, of_tcp(evidence))
+    opening = verdict(analysis, counted(evidence))
     assert f"{packets:,} packets" in opening.sentence
     assert "not judged" in opening.sentence
     assert not opening.judged
@@ -93,7 +93,7 @@ def test_udp_prague_that_starves_beside_tcp_is_named(
         f"Flow 2 (UDP Prague, ECT(1)) starves from t=2.6 s: {mbit} Mbit/s beside 16.9 Mbit/s of "
         "flow 1 (port 55440, ECT(0)) while both send."
     )
-    opening = verdict(analysis, of_tcp(evidence))
+    opening = verdict(analysis, counted(evidence))
     assert opening.sentence == finding.message
     assert "flow 2: 10.9.0.1:33747 > 10.9.0.2:8080" in text.render(evidence, analysis)
 
@@ -281,7 +281,7 @@ def test_the_replayed_window_is_what_flies(
     (row,) = controlled.followed(evidence).to_dicts()
     assert (row["trips"], row["reductions"]) == (trips, reductions)
     assert row["share"] >= 0.95
-    opening = verdict(analysis, of_tcp(evidence))
+    opening = verdict(analysis, counted(evidence))
     assert "reduces at marks is not judged" not in f"{opening.sentence} {opening.paragraph}"
 
 

@@ -9,7 +9,8 @@ from l4strace import pipeline
 from l4strace.evidence import Evidence
 from l4strace.model import Analysis
 from l4strace.page.case import Case
-from l4strace.page.sections import detector, flows, timelines, traffic, verdict
+from l4strace.page.figures import codepoints
+from l4strace.page.sections import checklist, detector, flows, timelines, traffic, verdict
 from l4strace.page.sections.verdict import glance
 from l4strace.page.transports import drawn
 from l4strace.wording.amounts import NONE
@@ -148,3 +149,33 @@ def test_the_log_of_a_sender_over_udp_is_drawn_as_that_of_a_kernel() -> None:
     uncounted = log.with_columns(delivered=pl.lit(None, pl.UInt32))
     logged = Case(evidence(sources=inputs, udp_kernel=uncounted, **sent), Analysis(()))
     assert logged.charted[0].kernel.height == log.height
+
+
+def test_the_log_of_a_sender_alone_is_drawn_and_not_said_to_be_a_capture() -> None:
+    found = evidence(
+        sources=frame(
+            "sources", kind="qlog", path="sq.qlog", tcp_packets=None, first_ns=0, last_ns=10**9
+        ),
+        udp_flows=frame("flows", transport="quic"),
+        udp_kernel=frame(
+            "kernel", ts_ns=[0, 10**9], snd_cwnd=[10, 20], flow=0, forward=True, event="poll"
+        ),
+    )
+    alone = Case(found, pipeline.judge(found, strict=True))
+    assert verdict.build(alone).headline == "No packets, and the log shows no fault"
+    assert "1 flow · no capture · 1 s" in verdict.build(alone).scope
+    (flow,) = timelines.build(alone).flows
+    assert [chart.key.partition("-")[0] for chart in flow.charts] == ["window"]
+    assert checklist.build(alone).absent == checklist.UNSEEN
+    assert traffic.build(alone).absent == traffic.ABSENT
+
+
+@pytest.mark.parametrize(
+    ("vantage", "place"),
+    [("client", " at the sender"), ("server", " at the receiver"), ("unknown", "")],
+)
+def test_codepoints_are_those_of_the_capture_that_shows_them(vantage: str, place: str) -> None:
+    tables = over_udp([8.0] * 20)
+    tables["udp_flows"] = tables["udp_flows"].with_columns(vantage=pl.lit(vantage))
+    (direction,) = Case(evidence(**tables), Analysis(())).charted
+    assert f" packets as they passed the capture{place}: " in codepoints.describe(direction)

@@ -1,4 +1,4 @@
-"""Data packets per round by the codepoint they were sent with."""
+"""Data packets per round by the codepoint with which they passed the capture."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from l4strace.page.drawing.palette import CE, ECT0, ECT1, NOT_ECT
 from l4strace.page.drawing.series import line, points_of
 from l4strace.wording.amounts import share
 from l4strace.wording.quantities import count
+from l4strace.wording.vantages import PLACES, of_direction
 
 NAME = "codepoints"
-TITLE = "Codepoints sent per round"
+TITLE = "Codepoints per round"
 
 CODEPOINTS = (
     ("ect1", "ECT(1)", ECT1),
@@ -38,4 +39,5 @@ def describe(direction: Direction) -> str:
     counts = [(name, direction.totals["data_" + column]) for column, name, _ in CODEPOINTS]
     parts = [f"{name} {count:,} ({share(count, total)})" for name, count in counts if count]
     packets = count(total, "data packet")
-    return f"{packets} as they passed the capture near the sender: {', '.join(parts)}."
+    where = PLACES.get(of_direction(direction.row, direction.forward), "")
+    return f"{packets} as they passed the capture {where}".rstrip() + f": {', '.join(parts)}."

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from l4strace.evidence import traffic
 from l4strace.model import Check
 from l4strace.page.case import Case
 from l4strace.wording.amounts import typeset
@@ -14,6 +15,7 @@ from l4strace.wording.names import FANCY_ARROW, direction_name
 TITLE = "Sender checklist"
 
 ABSENT = "No L4S sender: no data is ECT(1) and no handshake promised it."
+UNSEEN = "No capture among the inputs: a log does not show which codepoints were sent."
 SHOWN_AS = {"not shown": "unknown"}
 """Verdict as JSON has it -> as the page shows it."""
 KINDS = {"pass": "passed", "fail": "failed", "unknown": "open"}
@@ -50,7 +52,8 @@ def build(case: Case) -> ChecklistSection:
         for one in case.analysis.checklists
         for checks in [tuple(_typeset(check) for check in one.checks)]
     )
-    return ChecklistSection(senders, KINDS, "" if senders else ABSENT)
+    absent = ABSENT if traffic(case.evidence).directions.height else UNSEEN
+    return ChecklistSection(senders, KINDS, "" if senders else absent)
 
 
 def _names(case: Case) -> dict[tuple[int, bool], str]:

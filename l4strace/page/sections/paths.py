@@ -76,7 +76,7 @@ def build(case: Case) -> PathsSection:
 def _absent(case: Case) -> str:
     captures = case.evidence.sources.filter(pl.col("kind").is_in(CAPTURES)).height
     if not captures:
-        return "No capture among the inputs: a kernel log has no packets to follow."
+        return "No capture among the inputs: a log has no packets to follow."
     if captures < 2:
         return "One capture: only feedback and handshakes show what the path did to packets."
     if traffic(case.evidence).flows["flow"].is_unique().all():

@@ -48,8 +48,8 @@ def build(case: Case) -> TimelinesSection:
     """Charts of the directions that matter."""
     flows = tuple(_timeline(case, direction) for direction in case.charted)
     left_out = (
-        f"{count(case.uncharted, 'more flow direction')} with little data have no "
-        "charts (l4strace export rounds has all rounds)."
+        f"No charts of {count(case.uncharted, 'more flow direction')} with little data "
+        "(l4strace export rounds has all rounds)."
         if case.uncharted
         else ""
     )

@@ -80,9 +80,9 @@ def _of_results(run: str, made: results.Made) -> list[Row]:
 
 
 def _opening(evidence: Evidence, analysis: Analysis) -> Row:
-    from l4strace.wording.verdict import of_tcp, verdict
+    from l4strace.wording.verdict import counted, verdict
 
-    opening = verdict(analysis, of_tcp(evidence))
+    opening = verdict(analysis, counted(evidence))
     return {
         "verdict": opening.sentence,
         "severity": opening.severity.name.lower() if opening.severity is not None else None,

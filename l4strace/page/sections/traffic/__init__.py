@@ -15,7 +15,8 @@ from l4strace.schema.keys import KEY
 from l4strace.wording.amounts import NONE, bit_rate, duration, share
 
 TITLE = "Traffic"
-ABSENT = "No round trip with data is known: rates of flows over UDP stand with their charts."
+ABSENT = "No round trip with data is known."
+OVER_UDP = "Rates of flows over UDP stand with their charts."
 
 
 class TrafficRow(NamedTuple):
@@ -54,7 +55,8 @@ def build(case: Case) -> TrafficSection:
         drawn = [part(link) for part in (panels.throughput, panels.delay, panels.losses)]
         drawn.append(panels.round_trips(link))
     charts = tuple(chart for chart in (*drawn, completion) if chart is not None)
-    absent = "" if charts else ABSENT
+    sent = not case.evidence.udp_rounds.is_empty()
+    absent = "" if charts else f"{ABSENT} {OVER_UDP * sent}".strip()
     rows = () if link is None else _rows(link)
     path = "" if link is None else link.path.replace(">", " → ")
     return TrafficSection(path, rows, charts, short.table(case), absent)

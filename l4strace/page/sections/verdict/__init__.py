@@ -114,6 +114,8 @@ def _scope(case: Case, paragraph: str) -> str:
     captures = case.evidence.sources.filter(pl.col("tcp_packets").is_not_null())
     udp = 0 if over_udp(case.evidence).is_empty() else int(captures["udp_packets"].sum())
     packets = count(int(captures["tcp_packets"].sum()) + udp, "packet" if udp else "TCP packet")
+    if captures.is_empty():
+        packets = "no capture"
     where = f" in {captures.height} captures" if captures.height > 1 else ""
     flows = conversations(traffic(case.evidence))
     parts = [count(flows, "flow"), packets + where, f"{number(case.axis.length)} s"]
