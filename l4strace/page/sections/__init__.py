@@ -2,8 +2,8 @@
 
 Each module has ``TITLE`` (empty: the section has no heading and no entry in the navigation) and
 ``build(case)``, which returns plain data; the page embeds its ``charts``, if it has any. The
-template `reports/sections/NAME.html.j2` shows the data under the module's name. A new section is a
-module, a template and a line here.
+template `reports/sections/NAME.html.j2` shows the data, under the module's name, below the heading.
+A new section is a module, a template and a line here.
 """
 
 from __future__ import annotations
