@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,21 +24,16 @@ def record(request: Request, live: Live) -> dict[str, Any]:
     had written by then is closed by its parts and stays; KeyboardInterrupt before it began.
     """
     read_end, write_end = os.pipe()
-    command = [sys.executable, "-I", str(installed.path("collectors")), "record"]
-    command += [
-        f"--output={request.stem}",
-        "--status-fd",
-        str(write_end),
-        "--with-parent",
-        *request.options(),
-    ]
-    if request.command:
-        command += ["--", *request.command]
-    environment = os.environ | {"L4STRACE_PARENT": str(os.getpid())}
-    process = subprocess.Popen(command, pass_fds=(write_end,), env=environment)
-    os.close(write_end)
+    command = ("--", *request.command) if request.command else ()
+    process = started(request, write_end, *command)
     last: dict[str, Any] = {}
-    with passing_signals(process), os.fdopen(read_end, "rb") as lines:
+
+    def pass_on(number: int, _frame: object) -> None:
+        # The terminal sends Ctrl-C to the recorder too; a second one does no harm.
+        if process.poll() is None:
+            process.send_signal(number)
+
+    with signals_to(pass_on), os.fdopen(read_end, "rb") as lines:
         for line in lines:
             last = follow(message(line) or {}, live) or last
         code = process.wait()
@@ -56,6 +51,20 @@ def record(request: Request, live: Live) -> dict[str, Any]:
     return summary
 
 
+def started(request: Request, status: int, *more: str, **how: Any) -> subprocess.Popen[bytes]:
+    """The collector `record`, which gets the descriptor ``status`` to report to."""
+    collector = [sys.executable, "-I", str(installed.path("collectors")), "record"]
+    options = [f"--output={request.stem}", "--status-fd", str(status), "--with-parent"]
+    process = subprocess.Popen(
+        [*collector, *options, *request.options(), *more],
+        pass_fds=(status,),
+        env=os.environ | {"L4STRACE_PARENT": str(os.getpid())},
+        **how,
+    )
+    os.close(status)
+    return process
+
+
 def follow(told: dict[str, Any], live: Live, name: str = "") -> dict[str, Any] | None:
     """Shows one line of a recorder; returns it if it is its last word."""
     if "status" in told:
@@ -66,19 +75,11 @@ def follow(told: dict[str, Any], live: Live, name: str = "") -> dict[str, Any] |
 
 
 @contextmanager
-def passing_signals(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """While inside, Ctrl-C and SIGTERM end the recording, not us: the summary still follows.
-
-    The terminal sends Ctrl-C to the recorder too; a second one does no harm.
-    """
-
-    def pass_on(number: int, _frame: object) -> None:
-        if process.poll() is None:
-            process.send_signal(number)
-
-    before = {n: signal.signal(n, pass_on) for n in (signal.SIGINT, signal.SIGTERM)}
+def signals_to(handler: Callable[[int, object], object]) -> Iterator[None]:
+    """While inside, Ctrl-C and SIGTERM end nothing here: ``handler`` gets them."""
+    before = {n: signal.signal(n, handler) for n in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

@@ -9,15 +9,14 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from l4strace import console
 from l4strace.capture import summary
-from l4strace.capture.local import follow
+from l4strace.capture.local import follow, signals_to
 from l4strace.capture.progress import Live
 from l4strace.capture.request import Request, check_free
 from l4strace.capture.ssh import Host, parse
@@ -140,7 +139,8 @@ class Run:
 
     def watch(self, request: Request) -> None:
         """Waits for the command, the duration, Ctrl-C or the hosts' own end, then for the files."""
-        with interruptions() as asked:
+        asked: list[int] = []
+        with signals_to(lambda number, _: asked.append(number)):
             command = start_command(request)
             deadline = None if request.duration_s is None else time.monotonic() + request.duration_s
             while self._open() and not asked:
@@ -242,19 +242,3 @@ def start_command(request: Request) -> subprocess.Popen[bytes] | None:
         return subprocess.Popen(request.command, stdin=subprocess.DEVNULL)
     except OSError as error:
         raise CollectorError(f"{request.command[0]}: {error.strerror}") from error
-
-
-@contextmanager
-def interruptions() -> Iterator[list[int]]:
-    """While inside, Ctrl-C and SIGTERM fill the list instead of ending the program."""
-    asked: list[int] = []
-
-    def note(number: int, _frame: object) -> None:
-        asked.append(number)
-
-    before = {n: signal.signal(n, note) for n in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

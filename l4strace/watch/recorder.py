@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-from l4strace import installed
+from l4strace.capture.local import started
 from l4strace.capture.messages import message
 from l4strace.capture.request import Request
 from l4strace.errors import CollectorError
@@ -28,19 +27,9 @@ class Recorder:
         self._held = b""
         self._output, write_end = os.pipe()
         os.set_blocking(self._output, False)
-        command = [sys.executable, "-I", str(installed.path("collectors")), "record"]
-        command += [f"--output={request.stem}", "--status-fd", str(write_end), "--with-parent"]
         # Ctrl-C is for the view, which then stops the recorder.
-        self._process = subprocess.Popen(
-            [*command, "--plain", *request.options()],
-            pass_fds=(write_end,),
-            env=os.environ | {"L4STRACE_PARENT": str(os.getpid())},
-            start_new_session=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(write_end)
+        nothing = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        self._process = started(request, write_end, "--plain", start_new_session=True, **nothing)
 
     @property
     def capture(self) -> Path:
