@@ -42,6 +42,29 @@ class Offloads(str, Enum):
     off = "off"
 
 
+Filter = Annotated[
+    str,
+    typer.Option(
+        "--filter", metavar="FILTER", help="pcap filter; its ports also select kernel state."
+    ),
+]
+Duration = Annotated[
+    float | None,
+    typer.Option("--duration", metavar="SECONDS", min=0.1, help="Stop after this many seconds."),
+]
+FromKernel = Annotated[
+    Kernel,
+    typer.Option("--kernel", help="Source of kernel state; auto takes the best one of this host."),
+]
+ByBackend = Annotated[
+    Backend,
+    typer.Option(
+        "--packets", help="Program that captures packets; auto takes the first that is installed."
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the files of an earlier run.")]
+
+
 class Recording(NamedTuple):
     """What is recorded, and until when."""
 
@@ -63,22 +86,12 @@ class Recording(NamedTuple):
             help="Start of the file names, or FOLDER/. [default: date and time]",
         ),
     ] = ""
-    duration: Annotated[
-        float | None,
-        typer.Option(
-            "--duration", metavar="SECONDS", min=0.1, help="Stop after this many seconds."
-        ),
-    ] = None
+    duration: Duration = None
     most_packets: Annotated[
         int | None,
         typer.Option("--count", "-c", metavar="N", min=1, help="Stop after N packets."),
     ] = None
-    filter: Annotated[
-        str,
-        typer.Option(
-            "--filter", metavar="FILTER", help="pcap filter; its ports also select kernel state."
-        ),
-    ] = ""
+    filter: Filter = ""
     snaplen: Annotated[
         int,
         typer.Option("--snaplen", metavar="BYTES", min=64, help="Bytes to keep of each packet."),
@@ -89,12 +102,7 @@ class Recording(NamedTuple):
             "--ring", metavar="MB", min=1, help="Keep only the last MB megabytes of packets."
         ),
     ] = None
-    kernel: Annotated[
-        Kernel,
-        typer.Option(
-            "--kernel", help="Source of kernel state; auto takes the best one of this host."
-        ),
-    ] = Kernel.auto
+    kernel: FromKernel = Kernel.auto
     all_namespaces: Annotated[
         bool,
         typer.Option(
@@ -102,13 +110,7 @@ class Recording(NamedTuple):
             help="Record kernel state of the sockets of all network namespaces, not only of this.",
         ),
     ] = False
-    packets: Annotated[
-        Backend,
-        typer.Option(
-            "--packets",
-            help="Program that captures packets; auto takes the first that is installed.",
-        ),
-    ] = Backend.auto
+    packets: ByBackend = Backend.auto
     offloads: Annotated[
         Offloads,
         typer.Option(
@@ -184,9 +186,7 @@ def capture(
     ssh: Annotated[
         str, typer.Option("--ssh", metavar="COMMAND", help="ssh command with its options.")
     ] = "ssh",
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite the files of an earlier run.")
-    ] = False,
+    force: Force = False,
 ) -> None:
     """Record packets and kernel congestion-control state.
 

@@ -26,6 +26,7 @@ GUARDED = ("diagnose", "export", "flows", "verify")
 ALLOCATION = 512 << 20
 """A child that was this near to the limit failed because of it: the largest table of a long run."""
 ALLOCATOR_LINE = b"<jemalloc>"
+GROUPS = Path("/sys/fs/cgroup")
 
 
 def guard() -> None:
@@ -99,15 +100,15 @@ def _limit() -> int | None:
     return min(limits, default=None)
 
 
-def _of_groups(root: Path = Path("/sys/fs/cgroup")) -> list[int]:
+def _of_groups() -> list[int]:
     """Limits of the control group (version 2) and those above it."""
     try:
         own = Path("/proc/self/cgroup").read_text().rpartition("0::")[2].strip().lstrip("/")
-        folders = [root / own, *(root / own).parents]
+        folders = [GROUPS / own, *(GROUPS / own).parents]
         texts = [
             (folder / "memory.max").read_text().strip()
             for folder in folders
-            if folder.is_relative_to(root) and (folder / "memory.max").exists()
+            if folder.is_relative_to(GROUPS) and (folder / "memory.max").exists()
         ]
     except OSError:
         return []

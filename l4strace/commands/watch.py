@@ -9,7 +9,15 @@ import typer
 
 from l4strace import console
 from l4strace.commands.arguments import Part
-from l4strace.commands.capture import Backend, Kernel
+from l4strace.commands.capture import (
+    Backend,
+    ByBackend,
+    Duration,
+    Filter,
+    Force,
+    FromKernel,
+    Kernel,
+)
 from l4strace.errors import CollectorError, UsageError
 
 
@@ -25,35 +33,12 @@ def watch(
         str,
         typer.Option("--output", "-o", metavar="STEM", help="Keep the run under this name."),
     ] = "",
-    filter: Annotated[  # noqa: A002 - the option's name
-        str,
-        typer.Option(
-            "--filter", metavar="FILTER", help="pcap filter; its ports also select kernel state."
-        ),
-    ] = "",
-    duration: Annotated[
-        float | None,
-        typer.Option(
-            "--duration", metavar="SECONDS", min=0.1, help="Stop after this many seconds."
-        ),
-    ] = None,
-    kernel: Annotated[
-        Kernel,
-        typer.Option(
-            "--kernel", help="Source of kernel state; auto takes the best one of this host."
-        ),
-    ] = Kernel.auto,
-    packets: Annotated[
-        Backend,
-        typer.Option(
-            "--packets",
-            help="Program that captures packets; auto takes the first that is installed.",
-        ),
-    ] = Backend.auto,
+    filter: Filter = "",  # noqa: A002 - the option's name
+    duration: Duration = None,
+    kernel: FromKernel = Kernel.auto,
+    packets: ByBackend = Backend.auto,
     part: Part,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite the files of an earlier run.")
-    ] = False,
+    force: Force = False,
 ) -> None:
     """Show the flows live: codepoints, marks, alpha, queue, rate.
 
