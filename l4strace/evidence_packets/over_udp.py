@@ -11,6 +11,7 @@ import polars as pl
 from l4strace import evidence
 from l4strace.evidence import Capture
 from l4strace.evidence_packets import shows
+from l4strace.evidence_packets.excerpt import UDP_HEADER
 from l4strace.evidence_packets.search import PACKETS_AROUND
 from l4strace.evidence_packets.wanted import Lookup
 from l4strace.model import ProofPacket, Stretch
@@ -18,7 +19,6 @@ from l4strace.schema.words import CE
 
 PLAIN_PACKETS = 3
 """Packets of the data where the finding names none, and none shows more than its codepoint."""
-UDP_HEADER = 8
 Ports = tuple[int, int]
 
 

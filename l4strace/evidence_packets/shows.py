@@ -43,20 +43,16 @@ def sentence(row: dict[str, Any], handshake: dict[str, Any]) -> str:
 def of_datagram(row: dict[str, Any]) -> str:
     """What a datagram shows; ``row`` has `data` and `ecn_before`, as `over_udp` adds them."""
     what = "data" if row["data"] else "returns" if row["reported"] is None else "a report"
-    return "; ".join(_stated(row)) or f"{what} as {_codepoint(row)}"
+    return "; ".join(_stated(row)) or f"{what} as {ECN_FIELD[row['ip_ecn']]}"
 
 
 def _stated(row: dict[str, Any]) -> Iterator[str]:
     if row["ip_ecn"] == CE:
         yield "marked CE when it passed here"
     elif row["ecn_before"] not in (None, CE):
-        yield f"{_codepoint(row)} after {ECN_FIELD[row['ecn_before']]}"
+        yield f"{ECN_FIELD[row['ip_ecn']]} after {ECN_FIELD[row['ecn_before']]}"
     if row["ce"]:
         yield f"reports {count(row['ce'], 'more CE packet')}"
-
-
-def _codepoint(row: dict[str, Any]) -> str:
-    return ECN_FIELD[row["ip_ecn"]]
 
 
 def _plain(row: dict[str, Any], flags: int) -> str:

@@ -123,10 +123,6 @@ def _way(capture: Capture, finding: Finding, source: int, flow: int) -> bool:
     """The direction that a finding is about: as it states, or the one that carries more."""
     if finding.forward is not None:
         return finding.forward
-    return _sends_most(capture, source, flow)
-
-
-def _sends_most(capture: Capture, source: int, flow: int) -> bool:
     rows = traffic(capture).directions.filter(source=source, flow=flow).sort("payload_bytes")
     return bool(rows["forward"][-1]) if rows.height else True
 
