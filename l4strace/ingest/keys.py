@@ -17,7 +17,6 @@ from typing import IO, NamedTuple
 from l4strace.core import _native
 from l4strace.errors import InputError
 from l4strace.ingest import file_names, files, untrusted
-from l4strace.schema.words import ENCRYPTED
 from l4strace.wording.quantities import count
 
 SECRET = re.compile(
@@ -84,6 +83,9 @@ def opened(inputs: files.Inputs) -> Opened:
             if given or holds:
                 why = _dissect(program, path, log if given else None, folder, one)
                 if why:
+                    # Tables of the schema need polars, which a capture is read without.
+                    from l4strace.schema.words import ENCRYPTED
+
                     unused[source] = f"{ENCRYPTED}: {why}."
             dissected.append(one)
         return Opened(dissected, logs, unused)
