@@ -14,6 +14,7 @@ from l4strace import console, pipeline, rules, schema
 from l4strace.errors import UsageError
 from l4strace.evidence import Evidence, traffic
 from l4strace.model import Analysis
+from l4strace.schema.table import UNIX_NS
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -22,9 +23,13 @@ TABLES = tuple(name for name in schema.TABLES if name not in schema.STREAMED)
 """Tables that a run holds; their columns are declared in `l4strace.schema`."""
 
 MOMENTS = frozenset(
-    ("ts_ns", "start_ns", "end_ns", "first_ns", "last_ns", "first_ce_ns", "starved_since_ns")
+    column.name
+    for table in (*schema.TABLES.values(), *schema.FOUND.values())
+    for column in table.columns
+    if column.unit == UNIX_NS
 )
-"""Columns that hold a moment; the others in ns hold a duration or an offset."""
+"""Columns that hold moments."""
+DATE = pl.Datetime("ns", "UTC")
 MAX_FINDINGS = 20
 """Findings that a notebook shows of a run."""
 
@@ -184,9 +189,15 @@ def open_runs(
 
 def dated(table: pl.DataFrame) -> pl.DataFrame:
     """``table`` with its moments as dates (UTC): `start_ns` becomes `start`."""
-    moments = [name for name in table.columns if name in MOMENTS]
-    dates = (pl.col(name).cast(pl.Datetime("ns")).dt.replace_time_zone("UTC") for name in moments)
-    return table.with_columns(dates).rename({n: n.removesuffix("_ns") for n in moments})
+    return table.select(
+        _date(name, of) if name in MOMENTS else pl.col(name) for name, of in table.schema.items()
+    )
+
+
+def _date(name: str, of: pl.DataType) -> pl.Expr:
+    """The moments of a column of type ``of``: one a row, or a list of them."""
+    dates = pl.col(name).cast(pl.List(DATE) if of == pl.List else DATE)
+    return dates.alias(name.removesuffix("_ns"))
 
 
 def _cell(value: object) -> str:

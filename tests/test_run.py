@@ -9,7 +9,7 @@ import pytest
 
 import l4strace
 from l4strace.model import Analysis, Confidence, Finding, Severity
-from l4strace.run import TABLES, Run
+from l4strace.run import DATE, TABLES, Run
 from tests.support.frames import evidence, frame
 
 
@@ -68,6 +68,15 @@ def test_dates_where_a_person_looks(misfire: Run):
     assert table["start"].dtype == pl.Datetime("ns", "UTC")
     assert table["start"].dt.epoch("ns").to_list() == misfire.rounds["start_ns"].to_list()
     assert "start_ns" not in table.columns
+
+
+def test_dates_of_every_moment_and_of_no_duration(misfire: Run):
+    assert l4strace.dated(misfire.fallback)["since"].dtype == DATE
+    assert l4strace.dated(misfire.directions)["without_ect_since"].dtype == DATE
+    assert l4strace.dated(misfire.findings)["span"].dtype == pl.List(DATE)
+    phases = l4strace.dated(misfire.phases)
+    assert (phases["start"].dtype, phases["low_ns"].dtype) == (DATE, pl.Int64)
+    assert l4strace.dated(misfire.measures).equals(misfire.measures)
 
 
 def test_rules_companions_and_progress_are_the_callers(fixtures: Path):

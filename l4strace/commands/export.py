@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 
 def export(
-    table: Annotated[str, typer.Argument(metavar="TABLE", autocompletion=complete_tables,
-                                         help="Name of the table; docs/python.md lists them.")],
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", autocompletion=complete_tables,
+                            help="Name of the table, such as rounds; an unknown one lists all.")
+    ],
     *,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE",

@@ -3,7 +3,7 @@
 import polars as pl
 
 from l4strace.schema.capture import FLOW, FORWARD, SOURCE
-from l4strace.schema.table import Column, Table
+from l4strace.schema.table import UNIX_NS, Column, Table
 
 U32, U64, I64, F64 = pl.UInt32(), pl.UInt64(), pl.Int64(), pl.Float64()
 STR = pl.String()
@@ -25,7 +25,7 @@ FINDINGS = Table(
         Column("file", STR, "", "Path of the input `source`; null where the finding names none."),
         FLOW,
         FORWARD,
-        Column("span_ns", pl.List(I64), "ns", "First and last moment of the finding, on the run's clock; null where it has none."),
+        Column("span_ns", pl.List(I64), UNIX_NS, "First and last moment of the finding, on the run's clock; null where it has none."),
         Column("start", pl.Datetime("ns", "UTC"), "", "First moment of the finding as a date."),
         Column("end", pl.Datetime("ns", "UTC"), "", "Last moment of the finding as a date."),
         Column("frames", pl.List(U64), "", "Frames of the input `source` that show the finding, numbered as in Wireshark, at most 20."),

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from l4strace.schema.table import AT_LEAST, NOT_AT_RECEIVER, Column, Table
+from l4strace.schema.table import AT_LEAST, NOT_AT_RECEIVER, UNIX_NS, Column, Table
 
 U8, U16, U32, U64, I64, F64 = pl.UInt8(), pl.UInt16(), pl.UInt32(), pl.UInt64(), pl.Int64(), pl.Float64()
 STR, BOOL = pl.String(), pl.Boolean()
@@ -27,8 +27,8 @@ SOURCES = Table(
         Column("tcp_packets", U64, "", "Packets decoded as TCP; null for logs."),
         Column("udp_packets", U64, "", "Packets decoded as UDP; null for logs."),
         Column("bytes", U64, "byte", "Bytes read from the input, before decompression."),
-        Column("first_ns", I64, "ns", "Time of the input's first record, on the run's clock."),
-        Column("last_ns", I64, "ns", "Time of the input's last record, on the run's clock."),
+        Column("first_ns", I64, UNIX_NS, "Time of the input's first record, on the run's clock."),
+        Column("last_ns", I64, UNIX_NS, "Time of the input's last record, on the run's clock."),
         Column("complete", BOOL, "", "False when the input ends inside a record, or a log lacks its trailer."),
         Column("clock", STR, "", "Clock of the input's own timestamps: `realtime`, `monotonic`, `boottime` or `unknown`."),
         Column("clock_offset_ns", I64, "ns", "Offset added to the input's own timestamps to convert them to the run's clock."),
@@ -86,8 +86,8 @@ FLOWS = Table(
         Column("tunnel", STR, "", "Tunnel around the flow: `gre`, `vxlan`, `geneve`, `ipip` or `gtp`; null without one."),
         Column("ended", STR, "", "How the flow ended: `fin`, `rst` or `open` (not closed in the capture)."),
         Column("first_frame", U64, "", "First frame of the conversation, whichever part of the run is chosen; null over UDP."),
-        Column("first_ns", I64, "ns", "Time of the flow's first packet."),
-        Column("last_ns", I64, "ns", "Time of the flow's last packet."),
+        Column("first_ns", I64, UNIX_NS, "Time of the flow's first packet."),
+        Column("last_ns", I64, UNIX_NS, "Time of the flow's last packet."),
     ),
 )
 
@@ -146,7 +146,7 @@ DIRECTIONS = Table(
         Column("report_interval_us", F64, "us", "Mean time between feedback messages; null for TCP and where fewer than two are read."),
         Column("report_waits", U64, "", "How often the sender paused until a feedback message came and then went on at once.", NOT_AT_RECEIVER),
         Column("report_wait_us", F64, "us", "Total time of the pauses that `report_waits` counts.", NOT_AT_RECEIVER),
-        Column("l4s_error_ns", I64, "ns", "When feedback of UDP Prague first reported a packet that arrived with neither ECT(1) nor CE: its sender gives up ECT(1) for good; null without one."),
+        Column("l4s_error_ns", I64, UNIX_NS, "When feedback of UDP Prague first reported a packet that arrived with neither ECT(1) nor CE: its sender gives up ECT(1) for good; null without one."),
         Column("l4s_error_frame", U64, "", "Frame of the feedback at `l4s_error_ns`."),
         Column("ceb_bytes", U64, "byte", "CE payload bytes that the receiver's AccECN options reported, unwrapped; null without the option."),
         Column("e0b_bytes", U64, "byte", "ECT(0) payload bytes that the receiver's AccECN options reported, unwrapped; null without the option."),
@@ -172,15 +172,15 @@ DIRECTIONS = Table(
         Column("clock_ahead_ns", I64, "ns", "Total time by which the capture's clock was set forward, as the sender's TCP timestamps or the data in flight show."),
         Column("first_frame", U64, "", "First frame of this direction."),
         Column("last_frame", U64, "", "Last frame of this direction."),
-        Column("first_ns", I64, "ns", "Time of this direction's first packet."),
-        Column("last_ns", I64, "ns", "Time of this direction's last packet."),
-        Column("first_ce_ns", I64, "ns", "Time of the first CE mark in this direction: when it was captured, or else when feedback first reported one."),
+        Column("first_ns", I64, UNIX_NS, "Time of this direction's first packet."),
+        Column("last_ns", I64, UNIX_NS, "Time of this direction's last packet."),
+        Column("first_ce_ns", I64, UNIX_NS, "Time of the first CE mark in this direction: when it was captured, or else when feedback first reported one."),
         Column("first_ce_frame", U64, "", "Frame that shows the first CE mark of this direction."),
         Column("dscp", U8, "", "DiffServ codepoint of most packets at this capture point (45 is NQB)."),
         Column("other_dscps", U64, "", "Packets with another DiffServ codepoint than `dscp`."),
         Column("ecn_runs", U32, "", "Over UDP, runs of packets of one ECN codepoint; a CE mark counts as the codepoint that it was set on."),
         Column("first_ecn_runs", pl.List(U32), "", "The first 16 runs of `ecn_runs`: codepoint, packets, codepoint, packets and so on (0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE)."),
-        Column("without_ect_since_ns", I64, "ns", "Over UDP, time of the first packet after the last one with ECT; null where the last run has ECT, or none."),
+        Column("without_ect_since_ns", I64, UNIX_NS, "Over UDP, time of the first packet after the last one with ECT; null where the last run has ECT, or none."),
         Column("without_ect_since_frame", U64, "", "Frame of `without_ect_since_ns`."),
         Column("without_ect_packets", U64, "", "Over UDP, packets of the last run if it is Not-ECT."),
         Column("sender_host", U32, "", "Over UDP, number of the host that sends: directions of one input with one number come from one link-layer address, and no router lowered their TTL. Null where the capture does not show this."),
@@ -200,8 +200,8 @@ ROUNDS = Table(
         FORWARD,
         Column("round", U32, "", "Number of the round within its direction, from 0; that of the first round where the row merges several."),
         Column("round_trips", U32, "", "Number of rounds that the row merges, usually 1. In a direction with more than 32,768 rows, rounds are merged, except those with slow start, retransmissions or a high RTT, and stretches of 256 rounds at even distances; sums and extremes then cover all merged rounds, while `cwnd_packets`, alphas and scores are those of the last."),
-        Column("start_ns", I64, "ns", "When the round began: the ACK that passed the highest byte sent before."),
-        Column("end_ns", I64, "ns", "When the round ended."),
+        Column("start_ns", I64, UNIX_NS, "When the round began: the ACK that passed the highest byte sent before."),
+        Column("end_ns", I64, UNIX_NS, "When the round ended."),
         Column("first_frame", U64, "", "First frame of the flow in the round, either direction."),
         Column("last_frame", U64, "", "Last frame of the flow in the round, either direction."),
         Column("sent_packets", U32, "", "Data packets of the round, as captured here."),
@@ -275,8 +275,8 @@ UDP_ROUND_TRIPS = Table(
         FORWARD,
         Column("round", U32, "", "Number of the round within its direction, from 0; that of the first round where the row merges several."),
         Column("round_trips", U32, "", "Number of rounds that the row merges, usually 1; rounds of long captures are merged as in `rounds`."),
-        Column("start_ns", I64, "ns", "When the round began: the report that covered the last packet sent before."),
-        Column("end_ns", I64, "ns", "When the round ended."),
+        Column("start_ns", I64, UNIX_NS, "When the round began: the report that covered the last packet sent before."),
+        Column("end_ns", I64, UNIX_NS, "When the round ended."),
         Column("first_frame", U64, "", "First frame of the flow in the round."),
         Column("last_frame", U64, "", "Last frame of the flow in the round."),
         Column("sent_packets", U32, "", "Data packets of the round, as captured here."),

@@ -1,7 +1,7 @@
 """Tables of the Capture stage that logs fill: samples of a sender's state, and polls of queues."""
 
 from l4strace.schema.capture import BOOL, F64, FLOW, FORWARD, I64, SOURCE, STR, U8, U32, U64
-from l4strace.schema.table import Column, Table
+from l4strace.schema.table import UNIX_NS, Column, Table
 
 KERNEL = Table(
     "kernel",
@@ -9,7 +9,7 @@ KERNEL = Table(
     ("source", "ts_ns", "event"),
     (
         SOURCE,
-        Column("ts_ns", I64, "ns", "Time of the sample, on the run's clock."),
+        Column("ts_ns", I64, UNIX_NS, "Time of the sample, on the run's clock."),
         FLOW,
         FORWARD,
         Column("sk", STR, "", "Socket identity in the log: pointer, cookie or the four-tuple as text."),
@@ -68,7 +68,7 @@ QDISCS = Table(
     ("source", "ts_ns", "interface", "kind", "handle"),
     (
         SOURCE,
-        Column("ts_ns", I64, "ns", "Time of the poll, on the run's clock."),
+        Column("ts_ns", I64, UNIX_NS, "Time of the poll, on the run's clock."),
         Column("interface", STR, "", "Interface of the qdisc; null where tc was asked for one only."),
         Column("kind", STR, "", "Kind of the qdisc, such as `dualpi2`, `fq_codel` or `tbf`."),
         Column("handle", STR, "", "Handle of the qdisc, such as `1:`."),

@@ -3,7 +3,7 @@
 import polars as pl
 
 from l4strace.schema.capture import BOOL, F64, FLOW, FORWARD, I64, SOURCE, STR, U8, U16, U32, U64
-from l4strace.schema.table import Column, Table
+from l4strace.schema.table import UNIX_NS, Column, Table
 
 OF_KERNEL = (
     ("snd_cwnd", U32, "packet"),
@@ -28,7 +28,7 @@ PACKETS = Table(
         SOURCE,
         Column("frame", U64, "", "Number of the packet in its file, from 1, as in Wireshark."),
         Column("offset", U64, "byte", "Offset of the packet's record in the decompressed file."),
-        Column("ts_ns", I64, "ns", "Capture time of the packet, on the run's clock."),
+        Column("ts_ns", I64, UNIX_NS, "Capture time of the packet, on the run's clock."),
         Column("captured_len", U32, "byte", "Bytes of the packet that the file holds."),
         Column("wire_len", U32, "byte", "Bytes of the packet on the wire."),
         FLOW,
@@ -72,7 +72,7 @@ ACKS = Table(
     (
         SOURCE,
         Column("frame", U64, "", "Number of the packet in its file, from 1, as in Wireshark."),
-        Column("ts_ns", I64, "ns", "Capture time of the packet, on the run's clock."),
+        Column("ts_ns", I64, UNIX_NS, "Capture time of the packet, on the run's clock."),
         FLOW,
         Column("forward", BOOL, "", "Direction of the data that is acknowledged, as in `rounds`; the packet itself goes the other way."),
         Column("tcp_flags", U16, "", "The twelve TCP flag bits, including AE (0x100, RFC 9768)."),
@@ -92,7 +92,7 @@ ACKS = Table(
         Column("e0b_bytes", I64, "byte", "Step of the AccECN option's ECT(0) bytes; null without the counter, 0 where the ACK is older than one before."),
         Column("ceb_bytes", I64, "byte", "Step of the AccECN option's CE bytes; null without the counter, 0 where the ACK is older than one before."),
         Column("e1b_bytes", I64, "byte", "Step of the AccECN option's ECT(1) bytes; null without the counter, 0 where the ACK is older than one before."),
-        Column("kernel_ns", I64, "ns", "Time of the kernel's sample that stands beside the ACK: the nearest one with the ACK's number as `snd_una`, else the last before the ACK. Null without a kernel log."),
+        Column("kernel_ns", I64, UNIX_NS, "Time of the kernel's sample that stands beside the ACK: the nearest one with the ACK's number as `snd_una`, else the last before the ACK. Null without a kernel log."),
         Column("kernel_exact", BOOL, "", "True where the sample's `snd_una` is the ACK's number."),
         Column("kernel_event", STR, "", "`event` of that sample."),
         *(Column(name, dtype, unit, f"`{name}` of that sample.") for name, dtype, unit in OF_KERNEL),

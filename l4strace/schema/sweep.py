@@ -6,7 +6,7 @@ every value is a number, else text.
 """
 
 from l4strace.schema.capture import BOOL, F64, I64, STR, U32, U64
-from l4strace.schema.table import Column, Table
+from l4strace.schema.table import UNIX_NS, Column, Table
 
 RUN = Column("run", STR, "", "Name of the run, as in table `runs`.")
 
@@ -85,8 +85,8 @@ SWEEP_FINDINGS = Table(
         Column("message", STR, "", "The finding as one sentence."),
         Column("flow", U32, "", "Number of the flow; null when the finding is about the whole run."),
         Column("forward", BOOL, "", "Direction of the flow: true from client to server; null when the finding is about more."),
-        Column("start_ns", I64, "ns", "Start of the time that the finding is about."),
-        Column("end_ns", I64, "ns", "End of the time that the finding is about."),
+        Column("start_ns", I64, UNIX_NS, "Start of the time that the finding is about."),
+        Column("end_ns", I64, UNIX_NS, "End of the time that the finding is about."),
     ),
 )
 

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+UNIX_NS = "ns since 1970"
+"""Unit of a moment; an integer in `ns` is a duration or an offset."""
 NOT_AT_RECEIVER = "Null at the receiver of the direction, which does not see it."
 AT_LEAST = "A lower bound unless the capture stands at the sender of the direction."
 
