@@ -137,8 +137,8 @@ def in_time(capture: Capture, selection: Selection) -> Capture:
     """``capture`` between the selection's moments, at the resolution of rounds.
 
     Rounds count where they begin. Counters of `directions` that `rounds` has are counted anew, of
-    data packets. Handshakes, options, what is reported as lost, UDP whose feedback is not read and
-    the comparison of two captures are of the whole run.
+    data packets. Handshakes, options, what is reported as lost, pauses before reports, UDP whose
+    feedback is not read and the comparison of two captures are of the whole run.
     Raises UsageError when nothing lies between the moments.
     """
     if not selection.of_time:
@@ -221,7 +221,10 @@ def _of(table: pl.DataFrame, chosen: pl.Series) -> pl.DataFrame:
 
 
 def _counted(directions: pl.DataFrame, before: pl.DataFrame, rounds: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `directions` counted from ``rounds``; those without any round ``before`` stay."""
+    """Rows of `directions` counted from ``rounds``; those without any round ``before`` stay.
+
+    Of one whose first rounds are left out `from_start` is false.
+    """
     weight = pl.col("rtt_samples").fill_null(0)
     sums = rounds.group_by(KEY).agg(
         *(pl.col(source).sum().alias(name) for name, source in SUMS.items()),
@@ -240,6 +243,9 @@ def _counted(directions: pl.DataFrame, before: pl.DataFrame, rounds: pl.DataFram
         for name, seen in ON_THE_WIRE.items()
     }
     anew = {name: pl.col(f"{name}_anew") for name in sums.columns if name not in KEY}
+    begun = before.group_by(KEY).agg(pl.col("start_ns").min().alias("begun_ns"))
+    cut = pl.col("first_ns_anew").is_null() | (pl.col("first_ns_anew") > pl.col("begun_ns"))
+    anew["from_start"] = pl.col("from_start") & ~cut
     # What a transport does not show stays unknown.
     anew |= {
         name: pl.when(pl.col(name).is_not_null()).then(anew[name].fill_null(0)) for name in SUMS
@@ -247,6 +253,7 @@ def _counted(directions: pl.DataFrame, before: pl.DataFrame, rounds: pl.DataFram
     recounted = (
         had.with_columns(**each)
         .join(sums, on=KEY, how="left", suffix="_anew")
+        .join(begun, on=KEY)
         .with_columns(**anew)
         .with_columns((pl.col(name) * pl.col(seen)).round() for name, seen in ON_THE_WIRE.items())
     )

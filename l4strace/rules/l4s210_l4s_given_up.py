@@ -14,9 +14,9 @@ arrives without ECT, and never tries again.
 
 Evidence
 --------
-`directions.first_ecn_runs`, `ecn_runs`, `without_ect_since_ns`, `without_ect_packets`, `not_ect`,
-`from_start` and, of UDP Prague, `l4s_error_ns` of the capture nearest to the sender;
-`flows.transport`; `paths.ect1_to_not_ect` and its neighbors.
+`directions.first_ecn_runs`, `ecn_runs`, `without_ect_since_ns`, `without_ect_packets`, `from_start`
+and, of UDP Prague, `l4s_error_ns` of the capture nearest to the sender; `flows.transport` and
+`first_ns`; `paths.ect1_to_not_ect` and its neighbors.
 
 When it is wrong
 ----------------
@@ -53,7 +53,7 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
 
 def _finding(evidence: Evidence, one: tried.Tried) -> Finding:
     row, became = one.row, tried.became(evidence, one)
-    after_us = (row["without_ect_since_ns"] - row["first_ns"]) / 1e3
+    after_us = (row["without_ect_since_ns"] - row["began_ns"]) / 1e3
     return Finding(
         Severity.WARNING,
         tried.confidence(became),
@@ -81,7 +81,7 @@ def _behind(row: Row) -> Finding:
     return Finding(
         Severity.WARNING,
         Confidence.MEDIUM,
-        f"All {row['packets']:,} packets pass this capture as Not-ECT{first}, and their receiver "
+        f"All {row['run']:,} packets pass this capture as Not-ECT{first}, and their receiver "
         "reports that they come with neither ECT(1) nor CE, after which UDP Prague sends Not-ECT "
         f"for good: an earlier node clears ECT(1), or {why}.",
         "Capture at the sender too: it shows how the packets left.",
@@ -89,7 +89,7 @@ def _behind(row: Row) -> Finding:
         span_ns=(row["l4s_error_ns"], row["last_ns"]),
         frames=(row["l4s_error_frame"],),
         headline=BEHIND,
-        measures=(Measure("Not-ECT packets", row["not_ect"], "", "0"),),
+        measures=(Measure("Not-ECT packets", row["run"], "", "0"),),
     )
 
 

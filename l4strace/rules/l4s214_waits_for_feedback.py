@@ -13,7 +13,7 @@ uses half the link: UDP Prague with block acknowledgements does so.
 Evidence
 --------
 `directions.report_waits`, `report_wait_us`, `reports`, `report_interval_us` and `rtt_mean_us` from
-the capture nearest to the sender.
+the capture nearest to the sender; `flows.first_ns` and `last_ns`.
 
 When it is wrong
 ----------------
@@ -50,9 +50,14 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     """One finding for each direction over UDP whose sender waits."""
     known = traffic(evidence)
     near = known.directions.join(nearest(known), on=KEY, how="semi")
-    counted = near.filter(pl.col("reports") >= MIN_REPORTS).select(
-        *(*KEY, "first_ns", "last_ns", "reports", "report_waits"),
-        *("report_wait_us", "report_interval_us", "rtt_mean_us"),
+    # Reports of a stretch of time are not counted: those of the flow, over its time.
+    lasts = known.flows.select("source", "flow", "first_ns", "last_ns")
+    counted = (
+        near.filter(pl.col("reports") >= MIN_REPORTS)
+        .select(
+            *KEY, "reports", "report_waits", "report_wait_us", "report_interval_us", "rtt_mean_us"
+        )
+        .join(lasts, on=["source", "flow"])
     )
     lasted_us = (pl.col("last_ns") - pl.col("first_ns")) / 1e3
     rows = counted.with_columns(waited=pl.col("report_wait_us") / lasted_us).filter(

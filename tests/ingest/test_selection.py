@@ -160,3 +160,6 @@ def test_a_stretch_of_a_flow_over_udp_counts_what_was_reported_in_it() -> None:
     assert 0 < row["reported_packets"] == rounds["acked_packets"].sum() < whole["reported_packets"]
     assert row["ce_fed_back_best"] == rounds["ce_best"].sum()
     assert row["retransmits"] is None
+    assert row["from_start"]
+    later = in_time(run, Selection.of(from_s=0.1)).directions
+    assert later.filter(forward=True)["from_start"].to_list() == [False]

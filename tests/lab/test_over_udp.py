@@ -13,6 +13,7 @@ from l4strace.derive.senders import controlled
 from l4strace.evidence import Evidence, over_udp, traffic
 from l4strace.ingest import datagrams
 from l4strace.ingest import packets as stream
+from l4strace.ingest.selection import Selection
 from l4strace.model import Analysis, Severity
 from l4strace.output import text
 from l4strace.wording.verdict import counted, verdict
@@ -333,3 +334,20 @@ def test_datagrams_report_each_mark_once(
     data = rows.drop_nulls("number")
     assert data["number"].diff().drop_nulls().unique().to_list() == [1]
     assert rows["reported"].max() in (data["number"][-1], data["number"][-1] - 1)
+
+
+@pytest.mark.parametrize("run", ["up1", "up8888", "upbleach"])
+def test_a_stretch_after_the_start_is_not_taken_for_it(shared_data: Path, run: str) -> None:
+    """The first mark of a stretch is not that of the flow, and times are those of the flow."""
+    capture = str(shared_data / "user-space" / run / "a.pcap.xz")
+    told = []
+    for selection in (Selection(), Selection.of(from_s=4, to_s=7)):
+        asked = pipeline.Asked(selection=selection, select=("L4S205", "L4S210", "L4S214"))
+        (one,) = pipeline.diagnose([capture], asked)
+        told.append(
+            {f.rule: f.message.partition(", and the RTT")[0] for f in one.analysis.findings}
+        )
+    whole, stretch = told
+    assert whole.keys() - stretch.keys() <= {"L4S205"}
+    assert "L4S205" not in stretch
+    assert stretch.items() <= whole.items()

@@ -11,7 +11,7 @@ from tests.support.frames import MS, evidence, frame
 def waits(reports: int = 100, times: int = 90, share: float = 0.5) -> Evidence:
     own = {"reports": reports, "report_waits": times, "report_wait_us": share * 1e6}
     return evidence(
-        udp_flows=frame("flows", transport="udp-prague"),
+        udp_flows=frame("flows", transport="udp-prague", last_ns=1000 * MS),
         udp_directions=frame(
             "directions", last_ns=1000 * MS, report_interval_us=25e3, rtt_mean_us=1e4, **own
         ),

@@ -28,7 +28,8 @@ class Tried(NamedTuple):
     """One direction near its sender: the run of ECT after which everything is Not-ECT."""
 
     row: Row
-    """The direction's row of `directions`, with `transport`."""
+    """The direction's row of `directions`, with `transport` and the start of the flow
+    (`began_ns`): a stretch of time has later first packets."""
     codepoint: int
     packets: int
     """Packets of all runs with ECT."""
@@ -61,7 +62,7 @@ def given_up(evidence: Evidence) -> list[Tried]:
     near = once(known, known.directions).filter(
         pl.col("without_ect_since_ns").is_not_null() & (pl.col("without_ect_packets") >= FOR_GOOD)
     )
-    transports = known.flows.select("source", "flow", "transport")
+    transports = known.flows.select("source", "flow", "transport", began_ns="first_ns")
     validating = transports.filter(pl.col("transport").is_in(VALIDATING))
     rows = near.join(validating, on=["source", "flow"]).to_dicts()
     found = (_tried(row) for row in rows)
@@ -71,12 +72,15 @@ def given_up(evidence: Evidence) -> list[Tried]:
 def reported(evidence: Evidence) -> list[Row]:
     """Directions of UDP Prague, all Not-ECT where seen, whose receiver reports that as an error.
 
-    Rows of `directions` nearest to the sender.
+    Rows of `directions` nearest to the sender; `run` is the number of their packets.
     """
     known = traffic(evidence)
-    erased = pl.col("l4s_error_ns").is_not_null() & (pl.col("not_ect") == pl.col("packets"))
-    near = once(known, known.directions)
-    return near.filter(erased, pl.col("packets") >= FOR_GOOD).to_dicts()
+    runs = pl.col("first_ecn_runs").list
+    near = once(known, known.directions).with_columns(run=runs.get(1, null_on_oob=True))
+    erased = (pl.col("ecn_runs") == 1) & (runs.first() == NOT_ECT)
+    return near.filter(
+        erased, pl.col("l4s_error_ns").is_not_null(), pl.col("run") >= FOR_GOOD
+    ).to_dicts()
 
 
 def _tried(row: Row) -> Tried | None:
