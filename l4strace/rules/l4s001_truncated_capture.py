@@ -36,7 +36,7 @@ import polars as pl
 
 from l4strace.evidence import Evidence
 from l4strace.model import Confidence, Finding, Measure, Rule, Severity, Skipped
-from l4strace.schema.words import Stat
+from l4strace.schema.words import CAPTURES, Stat
 from l4strace.wording.quantities import count
 
 MOST_GONE = 0.01
@@ -46,6 +46,8 @@ CUT_FILE = (Stat.TRUNCATED_FILE, Stat.DAMAGED_FILE)
 
 AS_ASKED = ("signal", "duration", "reader", "count")
 """What ends a recording as it should: `AS_ASKED` of collectors/packets/capture.py."""
+
+CAPTURE_ENDS, LOG_ENDS = "Stop captures with SIGINT", "Let the program close its log"
 
 SNAPLEN = "The snapshot length cut TCP headers"
 
@@ -80,6 +82,7 @@ def _cut_files(evidence: Evidence) -> list[Finding | Skipped]:
     if cut.is_empty():
         return []
     paths = dict(evidence.sources.select("source", "path").iter_rows())
+    logs = set(evidence.sources.filter(~pl.col("kind").is_in(CAPTURES))["source"])
     return [
         Finding(
             Severity.NOTICE if row["name"] == Stat.TRUNCATED_FILE else Severity.WARNING,
@@ -90,7 +93,8 @@ def _cut_files(evidence: Evidence) -> list[Finding | Skipped]:
                 if row["name"] == Stat.TRUNCATED_FILE
                 else f"is damaged: {_detail(row['detail'])}."
             ),
-            "Stop captures with SIGINT and check that the disk has space.",
+            f"{LOG_ENDS if row['source'] in logs else CAPTURE_ENDS} and check that the disk has "
+            "space.",
             source=row["source"],
         )
         for row in cut.iter_rows(named=True)

@@ -134,4 +134,4 @@ def _remedy(lost: pl.DataFrame, complete: bool | None, after_s: float, ended: st
     return " ".join(dict.fromkeys(sentences)) or "Record the run again."
 
 
-RULE = Rule.of(__name__, __doc__, check, "The kernel log lacks samples")
+RULE = Rule.of(__name__, __doc__, check, "The log lacks samples")

@@ -71,4 +71,4 @@ def check(evidence: Evidence) -> list[Finding | Skipped]:
     ]
 
 
-RULE = Rule.of(__name__, __doc__, check, "Kernel log and capture do not match")
+RULE = Rule.of(__name__, __doc__, check, "Log and capture do not match")

@@ -14,6 +14,8 @@ NANO = 1_000_000_000
 UPTIMES = 10 * 365 * 86400
 """Seconds: a clock that shows the first ten years after 1970 counts from boot."""
 
+UNDATED = "on a clock without a date"
+
 CLOSE_S = 0.1
 """Moments nearer to the start than this need milliseconds."""
 
@@ -46,13 +48,17 @@ class TimeAxis(NamedTuple):
         return utc(self.origin_ns)
 
 
+def _undated(ns: int) -> bool:
+    return 0 <= ns < UPTIMES * NANO
+
+
 def utc(ns: int) -> str:
     """``ns`` since the epoch in UTC with milliseconds, or the bare number when out of range.
 
     A kernel log may have only the clock that counts from boot.
     """
-    if 0 <= ns < UPTIMES * NANO:
-        return f"{ns / NANO:,.3f} s on a clock without a date"
+    if _undated(ns):
+        return f"{ns / NANO:,.3f} s {UNDATED}"
     try:
         date = datetime.fromtimestamp(ns // NANO, tz=timezone.utc)
     except (OverflowError, ValueError, OSError):
@@ -75,22 +81,26 @@ def span(capture: Capture, first_ns: int, last_ns: int) -> str:
     """A stretch of time on the same axis: `t=5.2 s to t=7.0 s`; a moment is named once."""
     first, last = moment(capture, first_ns), moment(capture, last_ns)
     if first == last and last_ns - first_ns >= NANO // 1000:
-        first, last = (_worded(axis_of(capture).seconds(ns), 3) for ns in (first_ns, last_ns))
+        first, last = (_worded(axis_of(capture), ns, 3) for ns in (first_ns, last_ns))
     return first if first == last else f"{first} to {last}"
 
 
 def moment(capture: Capture, ns: int | None) -> str:
     """``ns`` (Unix time) as on the page's axis: `t=5.2 s`; `t=?` for null.
 
-    A log may begin before the capture: what it recorded then lies before the axis.
+    A log may begin before the capture: what it recorded then lies before the axis. One that is not
+    joined may have a clock without a date, whose moments no axis of packets has.
     """
     if ns is None:
         return "t=?"
-    seconds = axis_of(capture).seconds(ns)
-    return _worded(seconds, 1 if abs(seconds) >= CLOSE_S else 3)
+    axis = axis_of(capture)
+    return _worded(axis, ns, 1 if abs(axis.seconds(ns)) >= CLOSE_S else 3)
 
 
-def _worded(seconds: float, digits: int) -> str:
+def _worded(axis: TimeAxis, ns: int, digits: int) -> str:
+    if _undated(ns) and not _undated(axis.origin_ns):
+        return f"{ns / NANO:,.{digits}f} s {UNDATED}"
+    seconds = axis.seconds(ns)
     if seconds <= -CLOCKS_S:
         return f"{-seconds:.{digits}f} s before the first packet"
     return f"t={max(seconds, 0.0):.{digits}f} s"

@@ -10,6 +10,9 @@ def test_fires_on_a_file_that_ends_inside_a_record():
     (found,) = check(evidence(sources=frame("sources"), stats=stats))
     assert found.severity is Severity.NOTICE
     assert (found.source, found.measures) == (0, ())
+    assert found.action.startswith("Stop captures with SIGINT")
+    (log,) = check(evidence(sources=frame("sources", kind="qlog"), stats=stats))
+    assert log.action == "Let the program close its log and check that the disk has space."
 
 
 def test_fires_on_damage_with_the_place():

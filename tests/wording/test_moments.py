@@ -46,6 +46,13 @@ def test_a_span(first: int, last: int, expected: str):
     assert span(RUN, START + first, START + last) == expected
 
 
+def test_a_log_that_is_not_joined_may_have_a_clock_without_a_date():
+    assert moment(RUN, 12_999_206_000) == "13.0 s on a clock without a date"
+    assert span(RUN, 12_990_000_000, 12_999_000_000) == (
+        "12.990 s on a clock without a date to 12.999 s on a clock without a date"
+    )
+
+
 def test_a_clock_that_began_with_the_machine_has_no_date():
     assert utc(12_999_206_000) == "12.999 s on a clock without a date"
     assert utc(1_795_251_765_612_896_691) == "2026-11-21 09:02:45.612 UTC"
