@@ -1,7 +1,16 @@
 """What was expected of a run, and why it is not so."""
 
 from l4strace.model import Analysis, Confidence, Finding, Severity, Status, Unmet
-from l4strace.wording.expectations import EXPECTATIONS, MARK, NEGOTIATE, SEND_ECT1, unmet
+from l4strace.wording.expectations import (
+    EXPECT_OF_UDP,
+    EXPECTATIONS,
+    MARK,
+    NEGOTIATE,
+    OF_TCP,
+    SEND_ECT1,
+    SEND_OVER_UDP,
+    unmet,
+)
 from l4strace.wording.verdict import verdict
 
 NOBODY = Status("no", "No: flow 0 did not request AccECN.", flows=1)
@@ -24,6 +33,21 @@ def test_each_step_has_its_expectation() -> None:
     assert names(NOT_SENT) == ["l4s", "ect1"]
     assert names(NO_QUEUE) == ["l4s"]
     assert names(HEALTHY) == []
+
+
+def test_flows_over_udp_are_not_asked_for_what_tcp_negotiates() -> None:
+    sent = Status("partly", "In part: it sends ECT(1).", udp_flows=1, udp_ect1=1)
+    not_sent = Status("no", "No: it sends ECT(0).", udp_flows=1)
+    assert names(sent) == ["l4s", "accecn"]
+    for status, remedy in ((sent, MARK), (not_sent, SEND_OVER_UDP)):
+        of_l4s, of_accecn = unmet(Analysis((), status=status), ["l4s", "accecn"])
+        assert of_l4s == Unmet("l4s", status.sentence, remedy)
+        assert of_accecn == Unmet("accecn", OF_TCP, EXPECT_OF_UDP)
+    beside = sent._replace(flows=1)
+    of_l4s, of_accecn = unmet(Analysis((), status=beside), ["l4s", "accecn"])
+    assert (of_l4s.action, of_accecn.action) == (MARK, NEGOTIATE)
+    (gave_up,) = unmet(Analysis((found("L4S210"),), status=not_sent), ["ect1"])
+    assert gave_up.action == "Mend L4S210."
 
 
 def test_a_misfire_is_one_even_in_a_run_that_is_l4s() -> None:
