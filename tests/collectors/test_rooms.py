@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from l4strace.commands.capture import Kernel
+from run.arguments import SOURCES
+
 COLLECTORS = Path(__file__).resolve().parents[2] / "collectors"
 MODULES = {
     ".".join(path.relative_to(COLLECTORS).with_suffix("").parts): path
@@ -44,3 +47,11 @@ def test_every_module_loads_first() -> None:
     command = [sys.executable, "-I", "-c", script, str(COLLECTORS)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_every_source_of_kernel_state_is_a_program_and_a_choice() -> None:
+    usage = subprocess.run(
+        [sys.executable, str(COLLECTORS)], capture_output=True, text=True, check=False
+    ).stderr
+    assert [name for name in SOURCES if f"\n  {name} " not in usage] == []
+    assert {choice.value for choice in Kernel} == {"auto", *SOURCES, "none"}
