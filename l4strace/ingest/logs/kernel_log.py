@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from l4strace import resources
 from l4strace.core import _native
+from l4strace.errors import InputError
 from l4strace.ingest import untrusted
 from l4strace.ingest.logs.blocks import BAD_LINES, BLOCK_BYTES, blocks, ended, kinds, whole
 from l4strace.ingest.logs.kernel_log_check import TYPES, check_line, finished
@@ -37,6 +38,8 @@ MOST_FIELDS = 100
 """Fields that a header may declare; the collectors declare 40."""
 MOST_NOTES = 100
 """Notes of one log that are shown."""
+MOST_FAULTS = 20
+"""Faults of one log that `check` names: each line of another file is one."""
 MOST_PLACE = 40
 """Characters of the name of a place that lost samples."""
 
@@ -217,18 +220,38 @@ def _counts(value: object, log: Log) -> dict[str, int]:
 
 
 def check(path: str) -> list[str]:
-    """All faults of a log, each with its line number; empty when it keeps to the format."""
+    """Faults of a log, each with its line number, the first 20; empty when it keeps to the format.
+
+    Raises InputError for what cannot be read.
+    """
+    found = list(islice(_faults(path), MOST_FAULTS + 1))
+    return found[:MOST_FAULTS] + ["more faults follow"] * (len(found) > MOST_FAULTS)
+
+
+def _faults(path: str) -> Iterator[str]:
     state: dict[str, Any] = {}
-    faults: list[str] = []
     number = 0
     for block in blocks(path, Log(path, "kernel-log")):
         for line in bytes(block).splitlines():
             number += 1
-            faults += [f"line {number}: {fault}" for fault in check_line(number, line, state)]
-    return faults + [f"line {number}: {fault}" for fault in finished(state)]
+            yield from (f"line {number}: {fault}" for fault in check_line(number, line, state))
+    yield from (f"line {number}: {fault}" for fault in finished(state))
+
+
+def main(paths: Sequence[str]) -> int:
+    """Prints the faults of each log; 1 with a fault, 2 without a log, 3 if one cannot be read."""
+    if not paths:
+        print("usage: python3 -m l4strace.ingest.logs.kernel_log FILE...", file=sys.stderr)
+        return 2
+    try:
+        faults = [f"{path}: {fault}" for path in paths for fault in check(path)]
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    for fault in faults:
+        print(fault)
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
-    FAULTS = [f"{path}: {fault}" for path in sys.argv[1:] for fault in check(path)]
-    print("\n".join(FAULTS))
-    raise SystemExit(1 if FAULTS else 0)
+    raise SystemExit(main(sys.argv[1:]))

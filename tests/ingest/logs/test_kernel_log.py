@@ -313,6 +313,24 @@ def test_faults_name_their_line(tmp_path: Path, records: list[Any], fault: str) 
     assert any(said.startswith(fault) for said in faults), faults
 
 
+def test_another_file_has_few_faults(tmp_path: Path) -> None:
+    faults = kernel_log.check(write(tmp_path, *["{"] * 1000))
+    assert (len(faults), faults[-1]) == (21, "more faults follow")
+
+
+def test_the_validator_ends_with_a_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = write(tmp_path, HEADER, SAMPLE, AGGREGATE, TRAILER)
+    assert kernel_log.main([good]) == 0
+    assert capsys.readouterr() == ("", "")
+    cut = write(tmp_path, HEADER, SAMPLE)
+    assert kernel_log.main([cut]) == 1
+    assert capsys.readouterr().out == f"{cut}: line 2: no trailer: the log was cut short\n"
+    assert kernel_log.main([str(tmp_path / "absent")]) == 3
+    assert capsys.readouterr().err == f"error: {tmp_path / 'absent'}: no such file\n"
+    assert kernel_log.main([]) == 2
+    assert "FILE..." in capsys.readouterr().err
+
+
 def test_millions_of_samples_stay_bounded() -> None:
     from l4strace.ingest.logs.samples import SAMPLES, shaped
     from l4strace.ingest.logs.thin import Keeper
