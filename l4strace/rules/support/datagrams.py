@@ -24,8 +24,11 @@ NAMED = 3
 SENT = {name: label for name, label in CODEPOINTS.items() if name != "ce"}
 """Codepoints that senders set."""
 
-UNKNOWN_LAW = "its sender need not follow TCP Prague's law"
+UNKNOWN_LAW = "which law its sender follows is not known"
 """Why the response of a flow over UDP is not judged."""
+
+UNREPLAYED = "too few round trips here show the window of UDP Prague's controller"
+"""The same where its law is known."""
 
 MEDIA_RATE = "the rate of its media may set what is in flight"
 """Why the window of a flow over RTP is not judged."""
@@ -291,18 +294,23 @@ def _why(capture: Capture, known: pl.DataFrame) -> str:
     if unread.is_empty() and read.is_empty():
         return more.strip()
     if unread.is_empty():
-        return f"How much it reduces at marks is not judged: {UNKNOWN_LAW}.{more}"
+        return f"How much it reduces at marks is not judged: {_law(read)}.{more}"
     why = listed([UNREAD[name] for name in UNREAD if name in unread["transport"]])
     what = ["RTT"] if followed else ["Loss", "RTT", "queue"]
     what += ["response to marks"] * (markable.height > markable["reported"].sum())
     quic = unread.filter(transport="quic")
     if quic.height and quic.join(capture.udp_kernel, on=DIRECTION, how="semi").is_empty():
         more += f" {_upper(quic['locked'][0] or KEYS)}."
-    other = f" Of {_transports(read)}, how much it reduces at marks is not: {UNKNOWN_LAW}." * bool(
+    other = f" Of {_transports(read)}, how much it reduces at marks is not: {_law(read)}." * bool(
         read.height
     )
     are = "is" if what == ["RTT"] else "are"
     return f"{listed(what)} {are} not judged: {why}.{more}{other}"
+
+
+def _law(known: pl.DataFrame) -> str:
+    """Why the response of flows whose feedback is read is not judged."""
+    return UNREPLAYED if set(known["transport"]) == {"udp-prague"} else UNKNOWN_LAW
 
 
 def _upper(sentence: str) -> str:

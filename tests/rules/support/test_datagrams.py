@@ -152,9 +152,12 @@ def test_judged_is_what_both_ends_or_feedback_show() -> None:
     told = evidence(flows=kind, directions=sent)
     assert datagrams.judged(told) == 1
     assert datagrams.unjudged(told).endswith(
-        "How much it reduces at marks is not judged: its sender need not follow TCP Prague's law. "
+        "How much it reduces at marks is not judged: which law its sender follows is not known. "
         "A second capture, at the other end, would show path changes."
     )
+    kind, sent = flow(0, "udp-prague", ect1=9)
+    known_law = datagrams.unjudged(evidence(flows=kind, directions=sent))
+    assert f"is not judged: {datagrams.UNREPLAYED}. A second" in known_law
 
 
 def test_a_log_that_shows_each_reduction_leaves_none_unjudged() -> None:
