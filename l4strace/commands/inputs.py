@@ -67,9 +67,9 @@ def _shown(files: Files, capture: Capture) -> Capture:
     """``capture`` as outputs show it: one of redacted copies has file names for paths."""
     if not files.anonymize:
         return capture
-    from l4strace.redact.copies import with_plain_names
+    from l4strace.redact.copies import as_shown
 
-    return with_plain_names(capture)
+    return as_shown(capture)
 
 
 def judged(files: Files, asked: Asked) -> list[Judged]:

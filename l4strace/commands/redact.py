@@ -27,12 +27,13 @@ def redact(
 ) -> None:
     """Write copies that can be shared: no addresses, names, payload.
 
-    Copies of captures, logs and host files keep their file names, times and lengths, and give the
-    same findings. IP addresses are replaced so that common prefixes stay common and private ones
-    private, Ethernet addresses and names are replaced, and payload, comments, secrets and TCP
-    options that l4strace does not read are removed; checksums are recomputed. Headers, ports,
-    sequence numbers and times remain: someone who knows the traffic can still recognize it. What
-    cannot be redacted is left out.
+    Copies of captures, logs and host files keep their file names, times and lengths, and give
+    the same findings on TCP; what ran over UDP is hidden with its payload. IP addresses are
+    replaced so that common prefixes stay common and private ones private, Ethernet addresses
+    and names are replaced, and payload, comments, secrets and TCP options that l4strace does
+    not read are removed; checksums are recomputed. Headers, ports, sequence numbers and times
+    remain: someone who knows the traffic can still recognize it. What cannot be redacted is
+    left out.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Runs that can be shared: the same findings, without addresses, names, payload and comments.
+"""Runs that can be shared: the same findings on TCP, without addresses, names and payload.
 
 What is known to be harmless is kept, everything else is left out: a field that nobody thought of
 is not in the copy. `mask` says what becomes of addresses and names, one module a kind of file.

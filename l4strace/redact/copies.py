@@ -15,6 +15,12 @@ from l4strace.evidence import Capture
 from l4strace.redact.mask import Mask
 from l4strace.redact.output import Folder
 from l4strace.redact.run import Copy, Progress, redact
+from l4strace.schema import TABLES
+from l4strace.schema.words import Stat
+
+NO_PAYLOAD = (
+    "redacted: without payload QUIC, RTP and UDP Prague show as UDP, and their feedback is not read"
+)
 
 
 @contextmanager
@@ -44,10 +50,15 @@ def of(
         yield copied, left_out
 
 
-def with_plain_names(capture: Capture) -> Capture:
-    """``capture`` with file names for paths."""
+def as_shown(capture: Capture) -> Capture:
+    """``capture`` with file names for paths, and a note where UDP has no payload left."""
+    plain = capture.udp_flows.filter(transport="udp").select("source").unique().sort("source")
+    notes = plain.with_columns(
+        name=pl.lit(Stat.NOTE), count=1, severity=pl.lit("info"), detail=pl.lit(NO_PAYLOAD)
+    )
     return replace(
         capture,
+        stats=pl.concat([capture.stats, TABLES["stats"].conform(notes)]),
         sources=capture.sources.with_columns(pl.col("path").str.replace(r"^.*/", "")),
         host_files=tuple(
             host | {"path": PurePath(host["path"]).name} for host in capture.host_files

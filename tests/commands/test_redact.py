@@ -36,6 +36,16 @@ def test_a_page_and_json_match_the_copy_under_the_same_key(call: Any, sample: Pa
     assert "--key" not in text
 
 
+def test_what_ran_over_udp_is_said_to_be_hidden_by_the_copy(call: Any, fixtures: Path) -> None:
+    """QUIC became `plain UDP, which may be a tunnel`, and nothing said why."""
+    udp, tcp = fixtures / "user-space/pq1-a.pcap.xz", fixtures / "misfire/misfire.pcap.xz"
+    for path, hides in ((udp, True), (tcp, False)):
+        shown = call("diagnose", str(path), "--anonymize", "--no-html").stdout
+        assert (
+            "note: redacted: without payload QUIC, RTP and UDP Prague show as" in shown
+        ) is hides
+
+
 def test_every_command_reads_anonymized(call: Any, sample: Path) -> None:
     for words in (["flows"], ["export", "flows"], ["export", "packets"], ["export", "sources"]):
         plain, hidden = (call(*words, sample, *more) for more in ([], ["--anonymize"]))

@@ -28,7 +28,7 @@ UNKNOWN_LAW = "which law its sender follows is not known"
 """Why the response of a flow over UDP is not judged."""
 
 UNREPLAYED = "too few round trips here show the window of UDP Prague's controller"
-"""The same where its law is known."""
+"""Why the response of UDP Prague, whose law is known, is not judged."""
 
 MEDIA_RATE = "the rate of its media may set what is in flight"
 """Why the window of a flow over RTP is not judged."""
