@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from l4strace import console, resources
 from l4strace.commands import memory
 from l4strace.commands.groups import expanded, gathered
-from l4strace.errors import L4straceError, OutputError
+from l4strace.errors import L4straceError, OutputError, reason
 
 COMMANDS = (
     "capture",
@@ -184,7 +184,7 @@ def main() -> None:
         if console.settings().debug:
             raise
         # A disk that is full, a stream that is closed: nothing that l4strace can mend.
-        _fail(f"{error.filename or 'output'}: {error.strerror or error}", "")
+        _fail(f"{error.filename or 'output'}: {reason(error)}", "")
         console.discard_stdout()
         sys.exit(OutputError.exit_code)
     except MemoryError:
@@ -197,9 +197,8 @@ def main() -> None:
             memory.give_up()
         if console.settings().debug:
             raise
-        text = str(error).partition("\n")[0]
         _fail(
-            f"l4strace itself failed ({type(error).__name__}: {text})",
+            f"l4strace itself failed ({type(error).__name__}: {reason(error)})",
             "This is a bug: please report it with the output of --debug.",
         )
         sys.exit(INTERNAL)

@@ -9,6 +9,14 @@
 
 INTERRUPTED = 130
 """Exit code of a command that an interrupt ended, as of a shell: 128 and SIGINT."""
+MOST_REASON = 200
+"""Characters of another program's reason that are repeated."""
+
+
+def reason(error: BaseException) -> str:
+    """What went wrong, on one line: the words of the system, else the first ones of a library."""
+    words = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(words).partition("\n")[0][:MOST_REASON]
 
 
 class L4straceError(Exception):

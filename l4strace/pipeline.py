@@ -37,7 +37,7 @@ from l4strace.derive import (
     vantage,
 )
 from l4strace.derive.senders import alphas, builds, cuts, detector, laws, pressed
-from l4strace.errors import UsageError
+from l4strace.errors import UsageError, reason
 from l4strace.evidence import DERIVED, Capture, Evidence, hand_on, over_udp
 from l4strace.fallback import table as fallback
 from l4strace.ingest import load, separate
@@ -300,8 +300,7 @@ def _derived(name: str, capture: Capture, broken: dict[str, str] | None) -> pl.D
 
 
 def _why(error: Exception) -> str:
-    text = (str(error).splitlines() or [""])[0]
-    return f"({type(error).__name__}: {text}): please report this"
+    return f"({type(error).__name__}: {reason(error)}): please report this"
 
 
 def judge(

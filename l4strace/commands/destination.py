@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from l4strace import console
-from l4strace.errors import OutputError, UsageError
+from l4strace.errors import OutputError, UsageError, reason
 
 STREAMS = {"-": 1, "/dev/stdout": 1, "/dev/stderr": 2}
 DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,9})\Z")
@@ -48,7 +48,7 @@ class Destination:
             try:
                 self._check()
             except OSError as error:
-                raise OutputError(f"{output}: {error.strerror or error}", ANOTHER) from error
+                raise OutputError(f"{output}: {reason(error)}", ANOTHER) from error
 
     @property
     def to_stdout(self) -> bool:
@@ -71,8 +71,7 @@ class Destination:
         except OSError as error:
             if self.to_stdout:
                 console.discard_stdout()
-            why = error.strerror or str(error)
-            raise OutputError(f"{self.name}: cannot be written ({why})") from error
+            raise OutputError(f"{self.name}: cannot be written ({reason(error)})") from error
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from l4strace.commands.destination import Destination
-from l4strace.errors import L4straceError, OutputError, UsageError
+from l4strace.errors import L4straceError, OutputError, UsageError, reason
 
 if TYPE_CHECKING:
     import polars as pl
@@ -75,8 +75,7 @@ def write(frame: pl.LazyFrame, target: Destination, wanted: TableFormat) -> None
                 raise
             if kept.failed:
                 raise kept.failed from error
-            why = str(error).partition("\n")[0]
-            raise OutputError(f"{target.name}: cannot be written ({why})") from error
+            raise OutputError(f"{target.name}: cannot be written ({reason(error)})") from error
 
 
 class _Watched:

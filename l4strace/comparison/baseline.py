@@ -15,7 +15,7 @@ import polars as pl
 from l4strace.comparison import comparison, text
 from l4strace.comparison.comparison import Comparison, Measured
 from l4strace.comparison.sides import Sides
-from l4strace.errors import InputError
+from l4strace.errors import InputError, reason
 from l4strace.evidence import Capture
 from l4strace.ingest.file_names import shown
 from l4strace.model import Analysis, Confidence, Finding, Measure, Rule, Severity, Skipped
@@ -76,9 +76,9 @@ def load(place: str) -> Tables:
         runs = rows.drop("name", "value").unique("run", maintain_order=True)
         runs.select(IDENTITY)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        why = shown(str(error).partition("\n")[0])
         raise InputError(
-            f"{place}: not a baseline ({why})", "`l4strace sweep --write-baseline` writes one."
+            f"{place}: not a baseline ({shown(reason(error))})",
+            "`l4strace sweep --write-baseline` writes one.",
         ) from error
     is_rule = pl.col("name").str.contains(r"^L4S\d{3}$")
     findings = measures.filter(is_rule).select("run", rule="name", severity=pl.lit("error"))

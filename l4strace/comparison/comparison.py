@@ -272,7 +272,7 @@ def _measured(name: str, frame: pl.DataFrame, corrected: pl.Series, tests: int) 
     differs = (pl.col("p_corrected") < permutation.LEVEL).alias("differs")
     return Measured(
         name,
-        interest.unit(name),
+        cells.unit(name),
         frame.drop("deviation").with_columns(corrected).with_columns(differs),
         float(frame["difference"].mean()),  # type: ignore[arg-type]
         statistics.paired(frame["difference"].to_list()),

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from l4strace.errors import UsageError
-from l4strace.studies import cells
-from l4strace.studies.measures import QUANTITIES
+from l4strace.studies.cells import unit
 from l4strace.studies.parameters import quantity
 
 EXAMPLE = "Example: --at-least 5% or --at-least l4s_queue_delay=2ms."
@@ -71,11 +70,3 @@ def _least(text: str, name: str) -> Least | None:
     elif given != own:
         return None
     return Least(value, relative=False)
-
-
-def unit(name: str) -> str:
-    """Unit of a measure, or of a rule: the share of the runs that have it."""
-    if cells.is_rule(name):
-        return "share"
-    known = QUANTITIES.get(name)
-    return known.unit if known else ""

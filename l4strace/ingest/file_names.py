@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from l4strace.errors import InputError
+from l4strace.errors import InputError, reason
 
 _opened: dict[str, str] = {}
 """Shown name -> `/proc/self/fd/N`, which stays valid as long as the process lives."""
@@ -43,7 +43,7 @@ def registered(path: str) -> str:
             # O_PATH: no byte is read and no pipe is waited for.
             handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except (OSError, ValueError) as error:
-            raise InputError(f"{name}: {getattr(error, 'strerror', None) or error}") from error
+            raise InputError(f"{name}: {reason(error)}") from error
         _opened[name] = f"/proc/self/fd/{handle}"
     return name
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from l4strace.core import _native
-from l4strace.errors import InputError
+from l4strace.errors import InputError, reason
 from l4strace.ingest import file_names
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
@@ -46,6 +46,13 @@ CAPTURE_MAGICS = {
         "0a0d0d0a",  # pcapng section header
     )
 }
+
+
+def unpacked(name: str) -> str:
+    """``name`` without the endings of compressions: `run.flent.gz` -> `run.flent`."""
+    for ending in COMPRESSIONS:
+        name = name.removesuffix(ending)
+    return name
 
 
 def stem(path: str) -> str:
@@ -155,8 +162,7 @@ def head(path: str) -> bytes:
 
 def _is_host_name(path: str) -> bool:
     """A host file whose first bytes do not state its format is known by its name."""
-    name = Path(path).name
-    return any(name.endswith(f"{HOST_BESIDE}{packed}") for packed in ("", *COMPRESSIONS))
+    return unpacked(path).endswith(HOST_BESIDE)
 
 
 def _head(path: str) -> bytes:
@@ -172,4 +178,4 @@ def _head(path: str) -> bytes:
         # A name with a NUL character.
         raise InputError(f"{file_names.shown(path)}: not a file name ({error})") from error
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
+        raise InputError(f"{path}: {reason(error)}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from l4strace.errors import InputError
+from l4strace.errors import InputError, reason
 from l4strace.ingest import untrusted
 
 MOST_BYTES = 16 << 20
@@ -19,8 +19,7 @@ def read(path: str) -> dict[str, Any]:
     try:
         value = untrusted.document(path, MOST_BYTES)
     except (OSError, ValueError) as error:
-        why = str(error).partition("\n")[0][:200]
-        raise InputError(f"{path}: not a host file ({why})") from error
+        raise InputError(f"{path}: not a host file ({reason(error)})") from error
     plain: dict[str, Any] = _plain(value)
     return plain | {"path": path}
 

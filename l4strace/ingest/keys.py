@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from l4strace.core import _native
-from l4strace.errors import InputError
+from l4strace.errors import InputError, reason
 from l4strace.ingest import file_names, files, untrusted
 from l4strace.wording.quantities import count
 
@@ -108,7 +108,7 @@ def _gathered(paths: Sequence[str], target: Path) -> list[Log]:
                     out.write(line.strip() + b"\n")
                     secrets += 1
             except OSError as error:
-                raise InputError(f"{path}: {error.strerror or error}") from error
+                raise InputError(f"{path}: {reason(error)}") from error
             logs.append(
                 Log(path, secrets, left_out, lines.compression, lines.bytes_read, lines.error)
             )

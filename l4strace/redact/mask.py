@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from l4strace.core import _native
-from l4strace.errors import UsageError
+from l4strace.errors import UsageError, reason
 
 KEY_BYTES = 32
 MOST_KEY_FILE = 1 << 20
@@ -65,7 +65,7 @@ def _file(given: str) -> bytes | None:
     except OSError as error:
         if path.name == given:
             return None
-        raise UsageError(f"{given}: {error.strerror or error}") from error
+        raise UsageError(f"{given}: {reason(error)}") from error
     if not 0 < len(secret) <= MOST_KEY_FILE:
         raise UsageError(f"{given}: empty or larger than 1 MB", "A key has some 32 bytes.")
     return secret

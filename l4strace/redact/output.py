@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from l4strace.errors import OutputError, UsageError
+from l4strace.errors import OutputError, UsageError, reason
 
 ANOTHER = "Name another folder with -o."
 FOREIGN = (errno.ENOTDIR, errno.ELOOP)
@@ -31,9 +31,8 @@ class Folder:
             # Behind a slash at its end a link would be followed.
             self._handle = os.open(name.rstrip("/") or "/", ENTER)
         except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or str(error)
             kind = UsageError if getattr(error, "errno", 0) in FOREIGN else OutputError
-            raise kind(f"{name}: {why}", ANOTHER) from error
+            raise kind(f"{name}: {reason(error)}", ANOTHER) from error
 
     def close(self) -> None:
         """Gives the folder back."""
@@ -61,5 +60,5 @@ class Folder:
                 os.unlink(name, dir_fd=self._handle)
                 raise
         except OSError as error:
-            why = error.strerror or str(error)
+            why = reason(error)
             raise OutputError(f"{Path(self.name) / name}: cannot be written ({why})") from error

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from l4strace.core import _native
-from l4strace.errors import InputError
+from l4strace.errors import InputError, reason
 from l4strace.ingest import file_names, files, host_file, untrusted
 from l4strace.ingest.logs import bpftrace as read_bpftrace
 from l4strace.ingest.logs import flent as read_flent
@@ -173,7 +173,7 @@ def _document(
     try:
         copy = make(untrusted.document(path, most), mask)
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {str(error).partition(chr(10))[0][:200]}") from error
+        raise InputError(f"{path}: {reason(error)}") from error
     yield from _packed(json.dumps(copy).encode(), path)
 
 

@@ -45,6 +45,14 @@ def is_rule(name: str) -> bool:
     return RULE.fullmatch(name) is not None
 
 
+def unit(name: str) -> str:
+    """Unit of a measure, or of a rule: the share of the runs that have it."""
+    if is_rule(name):
+        return "share"
+    known = QUANTITIES.get(name)
+    return known.unit if known else ""
+
+
 def hits(findings: pl.DataFrame, measure: str) -> pl.Series:
     """Runs with a finding of the rule, of the severity that counts or worse."""
     rule, _, least = measure.partition(":")

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
-from l4strace.errors import InputError, UsageError
+from l4strace.errors import InputError, UsageError, reason
 from l4strace.studies import pool
+from l4strace.studies.places import CLUSTER
 from l4strace.studies.planned import Limits, Options, Planned, failed
 from l4strace.studies.pool import Pages, Results
 
-EXTRA = "Install it with: pip install 'l4strace[cluster]'"
 CONNECT_S = 30
 RETRIES = 2
 """A run whose worker went away is done by another one."""
@@ -39,13 +39,13 @@ def on_cluster(address: str) -> pool.Measure:
         try:
             client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise UsageError(f"--scheduler {address}: no answer ({_first(error)})") from error
+            raise UsageError(f"--scheduler {address}: no answer ({reason(error)})") from error
         try:
             with client:
                 yield from _results(distributed, client, todo, options, limits, page)
         except (OSError, CancelledError, RuntimeError) as error:
             raise InputError(
-                f"--scheduler {address}: connection lost ({_first(error)})",
+                f"--scheduler {address}: connection lost ({reason(error)})",
                 "The same command goes on where this one stopped.",
             ) from error
 
@@ -83,19 +83,15 @@ def _results(
         if error is None:
             yield future.result()
         else:
-            yield failed(planned, "died", f"its worker died ({_first(error)})")
+            yield failed(planned, "died", f"its worker died ({reason(error)})")
         future.release()
         if (following := submit()) is not None:
             done.add(following)
-
-
-def _first(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _distributed() -> Any:
     try:
         import distributed
     except ImportError as error:
-        raise UsageError("--scheduler needs Dask, which is not installed", EXTRA) from error
+        raise UsageError("--scheduler needs Dask, which is not installed", CLUSTER) from error
     return distributed

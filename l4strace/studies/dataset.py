@@ -21,7 +21,7 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.errors import InputError, UsageError
+from l4strace.errors import InputError, UsageError, reason
 from l4strace.ingest import untrusted
 from l4strace.ingest.file_names import shown
 from l4strace.schema.sweep import RUNS, SWEEP_DELAYS, SWEEP_TABLES
@@ -198,8 +198,7 @@ class Dataset:
         try:
             return _checked(SWEEP_TABLES[table], table_of(self._store.read(part)))
         except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-            first = shown((str(error).splitlines() or [type(error).__name__])[0])
-            raise InputError(f"{self.place}/{part}: {first}") from error
+            raise InputError(f"{self.place}/{part}: {shown(reason(error))}") from error
 
 
 def lying_at(place: str) -> Dataset | None:

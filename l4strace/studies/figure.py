@@ -10,10 +10,11 @@ from xml.sax.saxutils import escape
 import polars as pl
 
 from l4strace.errors import UsageError
+from l4strace.page.drawing.svg import SIGNATURE
 from l4strace.studies import cells
 from l4strace.studies.cells import Tables
 from l4strace.studies.dataset import parameters_of
-from l4strace.studies.measures import QUANTITIES
+from l4strace.studies.measures import FAIR, QUANTITIES
 from l4strace.studies.parameters import PREFIX, Value, order
 from l4strace.wording.amounts import NONE
 from l4strace.wording.quantities import quantity
@@ -21,14 +22,11 @@ from l4strace.wording.quantities import quantity
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-SIGNATURE = "<!-- drawn by l4strace -->"
 STATISTICS = ("mean", "median", "deviation", "lowest", "highest")
 CIVIDIS = ("#00224e", "#3b496c", "#707173", "#a59c74", "#e1cc55", "#fee838")
 """Nunez, Anderton and Renslow, 2018: read alike with and without color vision."""
 PUOR = ("#7f3b08", "#e08214", "#fee0b6", "#f7f7f7", "#d8daeb", "#8073ac", "#2d004b")
 """PuOr of ColorBrewer, marked colorblind safe: orange starves, purple takes all, white is fair."""
-FAIR = ("l4s_share",)
-"""Measures with a fair middle, from which colors diverge."""
 CELL, ROW, HEAD, FOOT, GAP = 66, 34, 62, 30, 28
 LETTER = 6.8
 """Pixels of a letter, about: nothing measures a text here."""
@@ -71,8 +69,12 @@ class Figure:
 
     @property
     def unit(self) -> str:
-        found = QUANTITIES.get(self.asked.measure)
-        return "share" if cells.is_rule(self.asked.measure) else found.unit if found else ""
+        return cells.unit(self.asked.measure)
+
+    @property
+    def fair(self) -> bool:
+        """Whether the statistic has a fair middle, from which colors diverge."""
+        return self.asked.measure in FAIR and self.asked.statistic != "deviation"
 
     @property
     def title(self) -> str:
@@ -86,7 +88,7 @@ class Figure:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        if self.asked.measure in FAIR and self.asked.statistic != "deviation":
+        if self.fair:
             return 0.0, 1.0
         found = [value for one in self.maps for value, _ in one.values.values()]
         return min(found), max(found)
@@ -94,8 +96,7 @@ class Figure:
     def color(self, value: float) -> str:
         """The color of a value, as `#rrggbb`."""
         low, high = self.bounds
-        fair = self.asked.measure in FAIR and self.asked.statistic != "deviation"
-        palette = PUOR if fair else CIVIDIS
+        palette = PUOR if self.fair else CIVIDIS
         return _mixed(palette, (value - low) / (high - low) if high > low else 0.5)
 
 
@@ -238,7 +239,6 @@ def plotly(drawn: Figure) -> go.Figure:
 
     made = make_subplots(cols=len(drawn.maps), subplot_titles=[one.caption for one in drawn.maps])
     low, high = drawn.bounds
-    fair = drawn.asked.measure in FAIR and drawn.asked.statistic != "deviation"
     for number, one in enumerate(drawn.maps, 1):
         rows = [[one.values.get((r, c)) for c in one.columns] for r in one.rows]
         made.add_trace(
@@ -250,7 +250,7 @@ def plotly(drawn: Figure) -> go.Figure:
                 texttemplate="%{text}",
                 zmin=low,
                 zmax=high,
-                colorscale="PuOr" if fair else "Cividis",
+                colorscale="PuOr" if drawn.fair else "Cividis",
                 showscale=number == 1,
             ),
             row=1,

@@ -129,6 +129,8 @@ QUANTITIES = {
     "findings": Quantity("findings", "", "Warnings and errors."),
 }  # fmt: skip
 """Numbers of whole runs by name, in the order in which they are offered."""
+FAIR = {"l4s_share": 0.5}
+"""Measures with a fair middle, from which colors diverge."""
 
 
 def of_flows(flows: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from l4strace.page.fill import POLICY, asset, embedded, environment
 from l4strace.studies import cells
 from l4strace.studies.cells import Tables
 from l4strace.studies.dataset import parameters_of
-from l4strace.studies.measures import QUANTITIES
+from l4strace.studies.measures import FAIR, QUANTITIES
 from l4strace.studies.parameters import PREFIX, order
 from l4strace.studies.summary import by_rule, failures
 from l4strace.wording.amounts import NONE
@@ -36,8 +36,6 @@ MOST_SINGLE = 3.4028234e38
 """Largest number of single precision (IEEE 754)."""
 CUT = ("L4S001", "L4S002", "L4S004", "L4S008", "L4S013")
 """Rules on captures and logs that hold a part of the run only."""
-CENTERS = {"l4s_share": 0.5}
-"""Measures with a fair middle: their colors diverge from there, as in the studies."""
 LEGEND = (
     "Each cell: the chosen statistic over its runs, below it the number of runs and their standard "
     "deviation. Choose a cell to see its runs."
@@ -159,7 +157,7 @@ def _measures(tables: Tables, names: Sequence[str]) -> list[dict[str, Any]]:
                 "title": quantity.title if quantity else short(name),
                 "doc": quantity.doc if quantity else "A column of the table of results.",
                 "unit": quantity.unit if quantity else "",
-                "center": CENTERS.get(name),
+                "center": FAIR.get(name),
                 "values": floats([values.get(run) for run in names]),
             }
         )

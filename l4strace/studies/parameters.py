@@ -19,7 +19,7 @@ SIZES = {"g": 1e9, "m": 1e6, "k": 1e3, "": 1.0}
 NUMERAL = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)"
 RATE = re.compile(NUMERAL + r"\s*([gmk]?)(?:bit|bps|b)(?:/s|ps)?", re.IGNORECASE)
 TIME = re.compile(NUMERAL + r"\s*(us|ms|s)")
-SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+TIMES_US = {"us": 1.0, "ms": 1e3, "s": 1e6}
 MOST_PARAMETERS = 200
 """A few lines of YAML can name an object ten times in each of ten others, and so on."""
 NUMBER = re.compile(rf"-?{NUMERAL}")
@@ -31,25 +31,6 @@ RATE_NAME = re.compile(
     re.IGNORECASE,
 )
 """Names of the parameter that sets the rate of the link, with its unit where the name has one."""
-
-
-def rate_bps(parameters: Parameters) -> float | None:
-    """Rate of the link in bit/s: `50mbit`, or a bare number in Mbit/s (tc's and flent's habit)."""
-    for name, value in parameters.items():
-        found = RATE_NAME.fullmatch(name)
-        if not found or value is None:
-            continue
-        if isinstance(value, str):
-            text = RATE.fullmatch(value.strip())
-            return float(text[1]) * SIZES[text[2].lower()] if text else None
-        unit = (found[1] or "mbit").lower()
-        # Tables made elsewhere have rows without a value.
-        if value is None or not isfinite(value):
-            return None
-        return float(value) * SIZES[unit[0] if unit[0] in SIZES else ""]
-    return None
-
-
 RTT_NAME = re.compile(r"(?:.*\.)?(?:base_?)?rtt(?:[ _(]*(us|ms|s)\)?)?", re.IGNORECASE)
 """Names of the parameter that sets the RTT of the empty path."""
 PERCENT = re.compile(r"([\d.]+)\s*%")
@@ -57,14 +38,27 @@ REPETITION = re.compile(r"(?:i|rep|repeat|repetition|trial|iteration|seed)", re.
 """Names that number the runs of equal parameters."""
 
 
+def rate_bps(parameters: Parameters) -> float | None:
+    """Rate of the link in bit/s: `50mbit`, or a bare number in Mbit/s (tc's and flent's habit)."""
+    return _stated(parameters, RATE_NAME, "mbit", "bit/s")
+
+
 def round_trip_us(parameters: Parameters) -> float | None:
     """RTT of the empty path: `20ms`, or a bare number in ms."""
+    return _stated(parameters, RTT_NAME, "ms", "us")
+
+
+def _stated(parameters: Parameters, names: re.Pattern[str], usual: str, unit: str) -> float | None:
+    """The first parameter with such a name and a value, as a number of ``unit``."""
     for name, value in parameters.items():
-        if found := RTT_NAME.fullmatch(name):
-            if isinstance(value, str):
-                text = TIME.fullmatch(value.strip())
-                return float(text[1]) * SECONDS[text[2]] * 1e6 if text else None
-            return None if value is None else float(value) * SECONDS[found[1] or "ms"] * 1e6
+        found = names.fullmatch(name)
+        # Tables made elsewhere have rows without a value.
+        if not found or value is None:
+            continue
+        text = value if isinstance(value, str) else f"1{found[1] or usual}".lower()
+        factor = 1.0 if isinstance(value, str) else float(value)
+        made = quantity(text)
+        return factor * made[0] if made and made[1] == unit and isfinite(factor) else None
     return None
 
 
@@ -75,7 +69,7 @@ def quantity(text: str) -> tuple[float, str] | None:
         if found := RATE.fullmatch(text):
             return float(found[1]) * SIZES[found[2].lower()], "bit/s"
         if found := TIME.fullmatch(text):
-            return float(found[1]) * SECONDS[found[2]] * 1e6, "us"
+            return float(found[1]) * TIMES_US[found[2]], "us"
         if found := PERCENT.fullmatch(text):
             return float(found[1]) / 100, "share"
     except ValueError:
@@ -100,10 +94,8 @@ def order(value: Value | None) -> tuple[int, float, str]:
         return 3, 0.0, ""
     if isinstance(value, (int, float)):
         return 0, float(value), ""
-    if found := RATE.fullmatch(value):
-        return 0, float(found[1]) * SIZES[found[2].lower()], value
-    if found := TIME.fullmatch(value):
-        return 0, float(found[1]) * SECONDS[found[2]], value
+    if (made := quantity(value)) and made[1] != "share":
+        return 0, made[0] if made[1] == "bit/s" else made[0] / 1e6, value
     if number := LEADING.match(value):
         return 1, float(number[0]), value
     return 2, 0.0, value

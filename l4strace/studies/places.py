@@ -13,11 +13,11 @@ from stat import S_ISREG
 from typing import Any
 
 from l4strace.core import _native
-from l4strace.errors import InputError, UsageError
+from l4strace.errors import InputError, UsageError, reason
 from l4strace.ingest.file_names import shown
 from l4strace.wording.quantities import quantity
 
-EXTRA = "Install it with: pip install 'l4strace[cluster]'"
+CLUSTER = "Install it with: pip install 'l4strace[cluster]'"
 VERSIONS = ("mtime", "LastModified", "last_modified", "ETag", "etag", "created")
 """Names by which file systems report the version of a file's content."""
 MOST_BYTES = 256 << 20
@@ -72,7 +72,7 @@ def file(place: str) -> File:
     try:
         return _local(Path(place), Path(place).name)
     except (OSError, ValueError) as error:
-        raise InputError(f"{shown(place)}: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(f"{shown(place)}: {reason(error)}") from error
 
 
 def is_folder(place: str) -> bool:
@@ -94,7 +94,7 @@ def read(place: str, most: int = MOST_BYTES) -> bytes:
         with os.fdopen(os.open(place, READ), "rb") as opened:
             return bounded(opened, most)
     except (OSError, ValueError) as error:
-        raise InputError(f"{shown(place)}: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(f"{shown(place)}: {reason(error)}") from error
 
 
 def head(place: str, most: int) -> bytes:
@@ -107,7 +107,7 @@ def head(place: str, most: int) -> bytes:
         with os.fdopen(os.open(place, READ), "rb") as opened:
             return opened.read(most)
     except OSError as error:
-        raise InputError(f"{shown(place)}: {error.strerror or error}") from error
+        raise InputError(f"{shown(place)}: {reason(error)}") from error
 
 
 def bounded(opened: Any, most: int = MOST_BYTES) -> bytes:
@@ -221,7 +221,7 @@ def _system(place: str) -> tuple[Any, str]:
     try:
         import fsspec
     except ImportError as error:
-        raise UsageError(f"{shown(place)}: URLs need fsspec", EXTRA) from error
+        raise UsageError(f"{shown(place)}: URLs need fsspec", CLUSTER) from error
     try:
         system, path = fsspec.core.url_to_fs(place)
     except (ImportError, ValueError) as error:
@@ -230,4 +230,4 @@ def _system(place: str) -> tuple[Any, str]:
 
 
 def _refuse(error: OSError) -> None:
-    raise InputError(f"{error.filename}: {error.strerror or error}") from error
+    raise InputError(f"{error.filename}: {reason(error)}") from error

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from l4strace.errors import InputError, OutputError, UsageError
+from l4strace.errors import InputError, OutputError, UsageError, reason
 from l4strace.redact import output
 from l4strace.studies import places
 
@@ -50,7 +50,7 @@ class Store:
         try:
             found = self._asked(_folder(path), lambda handle: _bytes(_name(path), handle), None)
         except OSError as error:
-            raise InputError(f"{self._shown(path)}: {error.strerror or error}") from error
+            raise InputError(f"{self._shown(path)}: {reason(error)}") from error
         if found is None:
             raise InputError(f"{self._shown(path)}: No such file or directory")
         return found

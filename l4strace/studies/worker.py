@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 
 from l4strace import console
-from l4strace.errors import L4straceError
+from l4strace.errors import L4straceError, reason
 from l4strace.studies import places
 from l4strace.studies.measuring import one_run
 from l4strace.studies.planned import Options, Page, Planned, Result, failed, row
@@ -59,8 +59,8 @@ def answer(planned: Planned, options: Options, page: Page | None = None) -> Resu
         # A panic of native code is not an Exception, so that nobody takes it for one of Python's.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        first = (str(error).splitlines() or [""])[0]
-        return failed(planned, "failed", f"{type(error).__name__}: {first}: please report this")
+        why = f"{type(error).__name__}: {reason(error)}: please report this"
+        return failed(planned, "failed", why)
 
 
 def _named(message: str, names: Sequence[str], copies: Sequence[str]) -> str:

@@ -137,6 +137,16 @@ def test_the_rate_of_the_link(given: dict[str, Any], bps: float | None):
     assert parameters.rate_bps(given) == bps
 
 
+@pytest.mark.parametrize(
+    ("given", "us"),
+    [({"rtt": "20ms"}, 2e4), ({"base_rtt": 4}, 4e3), ({"RTT_US": 500}, 500.0),
+     ({"rtt (s)": 0.02}, 2e4), ({"rtt": None, "path.rtt": 4}, 4e3), ({"rtt": "5mbit"}, None),
+     ({"rate": 4}, None)],
+)  # fmt: skip
+def test_the_rtt_of_the_empty_path(given: dict[str, Any], us: float | None):
+    assert parameters.round_trip_us(given) == us
+
+
 def test_axes_are_in_the_order_of_size():
     values = ["1gbit", "5mbit", "80ms", 3, "codel", None]
     assert sorted(values, key=parameters.order) == ["80ms", 3, "5mbit", "1gbit", "codel", None]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from l4strace.errors import InputError
+from l4strace.errors import InputError, reason
 from l4strace.ingest import files, untrusted
 from l4strace.ingest.logs import sniff
 from l4strace.ingest.logs.samples import IDENTITY, Log, bounded
@@ -18,8 +18,6 @@ from l4strace.wording.quantities import count
 STATED = re.compile(r"realtime_minus_monotonic_ns\s+(-?\d+)(?:\s+uncertainty_ns\s+(\d+))?")
 
 MOST_DIGITS = 30
-MOST_WHY = 200
-"""Characters of another program's reason that are repeated."""
 NAMES = ("sk", "event", "cc", *(name for name, kind in IDENTITY.items() if kind == pl.String))
 """Text columns of samples that people get to see."""
 DIRTY = untrusted.CONTROL + f"|.{{{untrusted.MOST_TEXT + 1}}}"
@@ -31,8 +29,7 @@ def read(path: str) -> Log:
     try:
         log = sniff.reader(path, files.head(path))(path)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        why = str(error).partition("\n")[0][:MOST_WHY]
-        raise InputError(f"{path}: {why}") from error
+        raise InputError(f"{path}: {reason(error)}") from error
     take_stated_clock(log)
     return _within_bounds(log)
 

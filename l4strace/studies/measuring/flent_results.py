@@ -42,7 +42,7 @@ def flows(data: dict[str, Any]) -> list[Row]:
     found = []
     polled = _rtts(data)
     pings = [one for name, one in polled.items() if name in _pings(data)]
-    base = min((us for one in polled.values() for _, us in one), default=None)
+    base = _base(polled)
     span = _span(data)
     for name, meta in _flows(data).items():
         control = untrusted.text(meta.get("CONG_CONTROL")) or ""
@@ -67,7 +67,7 @@ def flows(data: dict[str, Any]) -> list[Row]:
 def measures(data: dict[str, Any]) -> dict[str, float | None]:
     """Numbers of the whole run: RTT of pings, and spikes of every series."""
     polled = _rtts(data)
-    base = min((us for one in polled.values() for _, us in one), default=None)
+    base = _base(polled)
     pings = [us for name in _pings(data) for _, us in polled.get(name, [])]
     spikes = spikes_of(list(polled.values()), base)
     return {
@@ -121,24 +121,24 @@ def _events(spans: Sequence[tuple[float, float]]) -> int:
 
 def _flows(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Metadata of the series that are rates of TCP flows."""
-    metadata = untrusted.mapping(data.get("metadata"))
-    series = untrusted.mapping(metadata.get("SERIES_META"))
-    return {
-        name: untrusted.mapping(meta)
-        for name, meta in series.items()
-        if untrusted.mapping(meta).get("UNITS") == "Mbits/s" and "::tcp_" not in name
-    }
+    return {name: m for name, m in _series(data, "Mbits/s").items() if "::tcp_" not in name}
 
 
 def _pings(data: dict[str, Any]) -> list[str]:
+    return list(_series(data, "ms"))
+
+
+def _series(data: dict[str, Any], unit: str) -> dict[str, dict[str, Any]]:
+    """Metadata of the series in a unit."""
     metadata = untrusted.mapping(data.get("metadata"))
     series = untrusted.mapping(metadata.get("SERIES_META"))
-    return [name for name, m in series.items() if untrusted.mapping(m).get("UNITS") == "ms"]
+    named = {name: untrusted.mapping(meta) for name, meta in series.items()}
+    return {name: meta for name, meta in named.items() if meta.get("UNITS") == unit}
 
 
 def _rate_bps(meta: dict[str, Any], data: dict[str, Any], name: str) -> float | None:
     """Rate over the flow's own time: bytes and time, else netperf's figure, else the samples."""
-    carried = untrusted.number(meta.get("BYTES_RECVD")) or untrusted.number(meta.get("BYTES_SENT"))
+    carried = _carried(meta)
     elapsed = untrusted.number(meta.get("ELAPSED_TIME"))
     if carried and elapsed and elapsed > 0:
         return carried * 8 / elapsed
@@ -149,8 +149,13 @@ def _rate_bps(meta: dict[str, Any], data: dict[str, Any], name: str) -> float | 
 
 def _average_bps(meta: dict[str, Any], span: float | None) -> float | None:
     """Rate over the time of all flows: such rates add up."""
-    carried = untrusted.number(meta.get("BYTES_RECVD")) or untrusted.number(meta.get("BYTES_SENT"))
+    carried = _carried(meta)
     return carried * 8 / span if carried and span else None
+
+
+def _carried(meta: dict[str, Any]) -> float | None:
+    """Bytes of a flow."""
+    return untrusted.number(meta.get("BYTES_RECVD")) or untrusted.number(meta.get("BYTES_SENT"))
 
 
 def _span(data: dict[str, Any]) -> float | None:
@@ -191,6 +196,11 @@ def _rtts(data: dict[str, Any]) -> dict[str, Samples]:
         for name, samples in found.items()
         if samples
     }
+
+
+def _base(polled: dict[str, Samples]) -> float | None:
+    """The smallest RTT of all series."""
+    return min((us for one in polled.values() for _, us in one), default=None)
 
 
 def _raw(data: dict[str, Any], name: str, field: str) -> Samples:

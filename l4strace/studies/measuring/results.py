@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from l4strace.errors import InputError
+from l4strace.errors import InputError, reason
 from l4strace.ingest import file_names, files, untrusted
 from l4strace.schema.sweep import SWEEP_FLOWS
 from l4strace.studies.measuring import flent_results
 from l4strace.studies.planned import Row
-from l4strace.studies.sources.names import L4S
+from l4strace.studies.sources.names import FLENT, L4S
 
 MOST_BYTES = 64 << 20
 """Decompressed; an hour of eight iperf3 streams, reported each second, takes 30 MB."""
@@ -72,7 +71,7 @@ def sort(paths: Sequence[str]) -> Made:
             made.iperf3.append(path)
             continue
         made.inputs.append(path)
-        if Path(path).name.removesuffix(".gz").endswith(".flent"):
+        if files.unpacked(path).endswith(FLENT):
             made.flent.append(path)
     return made
 
@@ -82,7 +81,7 @@ def is_iperf3(path: str) -> bool:
     try:
         start = files.head(file_names.registered(path))
     except OSError as error:
-        raise InputError(f"{file_names.shown(path)}: {error.strerror or error}") from error
+        raise InputError(f"{file_names.shown(path)}: {reason(error)}") from error
     return files.IPERF3.match(start) is not None
 
 
@@ -90,8 +89,7 @@ def _document(path: str) -> dict[str, Any]:
     try:
         return untrusted.document(file_names.registered(path), MOST_BYTES)
     except (OSError, ValueError) as error:
-        why = str(error).partition("\n")[0][:200]
-        raise InputError(f"{file_names.shown(path)}: {why}") from error
+        raise InputError(f"{file_names.shown(path)}: {reason(error)}") from error
 
 
 def _of_iperf3(path: str) -> list[Row]:

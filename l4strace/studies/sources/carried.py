@@ -8,15 +8,16 @@ from collections.abc import Sequence
 
 from l4strace.errors import InputError
 from l4strace.ingest import file_names, host_file, untrusted
-from l4strace.ingest.files import COMPRESSIONS, HOST_BESIDE
+from l4strace.ingest.files import HOST_BESIDE, unpacked
 from l4strace.studies import places
 from l4strace.studies.parameters import Value, flat
 from l4strace.studies.places import File
+from l4strace.studies.sources.names import FLENT
 
 MOST_BYTES = 64 << 20
 TITLE = re.compile(r"(\w+):(\S+)")
 """A flent batch writes its arguments into the title: `qdisc:dualpi2 bandwidth:50Mbit rtt:20ms`."""
-FLENT = {"BATCH_NAME": "batch", "NAME": "test", "KERNEL_RELEASE": "kernel"}
+METADATA = {"BATCH_NAME": "batch", "NAME": "test", "KERNEL_RELEASE": "kernel"}
 
 
 def parameters(files: Sequence[File]) -> dict[str, Value]:
@@ -25,10 +26,10 @@ def parameters(files: Sequence[File]) -> dict[str, Value]:
     # A pipe without a writer would stop the search for runs; in its run it is a timeout.
     local = [one for one in files if not places.is_url(one.path) and _is_file(one.path)]
     for one in local:
-        if _plain(one.name).endswith(HOST_BESIDE):
+        if unpacked(one.name).endswith(HOST_BESIDE):
             found |= _of_host(one.path)
     for one in local:
-        if _plain(one.name).endswith(".flent"):
+        if unpacked(one.name).endswith(FLENT):
             found |= _of_flent(one.path)
     return found
 
@@ -55,14 +56,8 @@ def _of_flent(path: str) -> dict[str, Value]:
         return {}
     metadata = untrusted.mapping(data.get("metadata"))
     found: dict[str, Value] = {}
-    for key, name in FLENT.items():
+    for key, name in METADATA.items():
         if (text := untrusted.text(metadata.get(key))) is not None:
             found[name] = text
     found |= flat(untrusted.mapping(metadata.get("TEST_PARAMETERS")))
     return found | dict(TITLE.findall(untrusted.text(metadata.get("TITLE")) or ""))
-
-
-def _plain(name: str) -> str:
-    for ending in COMPRESSIONS:
-        name = name.removesuffix(ending)
-    return name

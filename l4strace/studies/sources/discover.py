@@ -14,7 +14,7 @@ import polars as pl
 
 from l4strace.errors import InputError, L4straceError, UsageError
 from l4strace.ingest.file_names import shown
-from l4strace.ingest.files import CAPTURES, COMPRESSIONS, HOST_BESIDE, IPERF3, LOGS_BESIDE
+from l4strace.ingest.files import CAPTURES, COMPRESSIONS, HOST_BESIDE, IPERF3, LOGS_BESIDE, unpacked
 from l4strace.studies import parameters as values
 from l4strace.studies import places
 from l4strace.studies.parameters import Value, plain, rate_bps
@@ -30,7 +30,7 @@ from l4strace.studies.sources import (
     tables,
 )
 
-LOGS = (*LOGS_BESIDE, ".flent")
+LOGS = (*LOGS_BESIDE, names.FLENT)
 BARE_LOGS = tuple(ending[1:] for ending in LOGS)
 """`trace.txt` is the log of its folder's run."""
 ROLE = re.compile(
@@ -222,9 +222,7 @@ def _describe(run: _Run, path: str) -> None:
 def run_of(one: File) -> str | None:
     """The stem of the run that a file belongs to, empty for its folder; null for other files."""
     name = _last(one)
-    base = name
-    for ending in COMPRESSIONS:
-        base = base.removesuffix(ending)
+    base = unpacked(name)
     if base in BARE_LOGS and not _is_iperf3(one):
         return ""
     for ending in (*CAPTURES, *LOGS, HOST_BESIDE):

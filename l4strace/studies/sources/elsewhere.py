@@ -15,7 +15,7 @@ import polars as pl
 
 from l4strace.schema.sweep import RUNS, SWEEP_FLOWS
 from l4strace.studies import measures, parameters
-from l4strace.studies.parameters import PREFIX, Value, rate_bps, round_trip_us
+from l4strace.studies.parameters import PREFIX, SIZES, TIMES_US, Value, rate_bps, round_trip_us
 from l4strace.studies.sources.names import L4S
 from l4strace.studies.sources.result_files import NAMES
 
@@ -53,8 +53,6 @@ DETECTOR = ("classic", "transition", "scalable")
 MOST_VALUES = 64
 """A column with more different numbers, or with more than half of its rows different, is a measure:
 studies sweep a handful of values. By eye."""
-SIZES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
-TIMES_US = {"us": 1.0, "ms": 1e3, "s": 1e6}
 
 ByName = Callable[[str], Mapping[str, Value] | None]
 """Parameters that the name of a run carries; null where the name does not fit."""

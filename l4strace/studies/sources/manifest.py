@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from l4strace.errors import InputError, UsageError
+from l4strace.errors import InputError, UsageError, reason
 from l4strace.ingest import untrusted
 from l4strace.studies import places
 from l4strace.studies.parameters import REPETITION, Value, flat, plain
@@ -40,7 +40,7 @@ def read(path: str) -> tuple[dict[str, Value], str | None]:
     try:
         value = _parsed(path, content)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: {str(error).splitlines()[0][:200]}") from error
+        raise InputError(f"{path}: {reason(error)}") from error
     if not isinstance(value, Mapping):
         raise InputError(f"{path}: a manifest is one object of names and values")
     named = value.get("parameters")

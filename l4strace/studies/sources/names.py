@@ -10,6 +10,8 @@ from l4strace.studies.parameters import Value, number
 
 L4S = re.compile(r"prague|l4s|dctcp|scalable", re.IGNORECASE)
 """Names of congestion controls and flows that are scalable."""
+FLENT = ".flent"
+"""Ending of flent's data files, which are logs and results at once."""
 
 FIELD = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
 EXAMPLE = "Example: --name '{cca}-vs-{rival}-{aqm}-{rtt:ms}'."

@@ -15,9 +15,9 @@ from typing import Any
 
 import polars as pl
 
-from l4strace.errors import InputError
+from l4strace.errors import InputError, reason
 from l4strace.ingest import file_names, untrusted
-from l4strace.ingest.files import COMPRESSIONS
+from l4strace.ingest.files import unpacked
 from l4strace.studies import places
 from l4strace.studies.parameters import MOST_PARAMETERS, Value, column, plain
 from l4strace.wording.spreadsheet import read_back
@@ -69,10 +69,7 @@ def read(source: str) -> Results:
 
 def plain_name(source: str) -> str:
     """The name in lower case, without the ending of a compression."""
-    name = source.lower()
-    for ending in COMPRESSIONS:
-        name = name.removesuffix(ending)
-    return name
+    return unpacked(source.lower())
 
 
 def _table(source: str) -> Results:
@@ -107,8 +104,7 @@ def _frame(source: str, content: bytes, separator: str) -> pl.DataFrame:
                 pl.col(pl.Int128).cast(pl.Float64), read_back(pl.col(pl.String))
             )
         except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-            first = (str(error).splitlines() or [type(error).__name__])[0]
-            why = file_names.shown(first)[:200]
+            why = file_names.shown(reason(error))
     raise InputError(f"{source}: {why}")
 
 
@@ -158,7 +154,7 @@ def _parsed(source: str) -> Any:
             return untrusted.parsed(content)
         return [untrusted.parsed(line) for line in content.splitlines() if line.strip()]
     except ValueError as error:
-        raise InputError(f"{source}: {str(error).splitlines()[0][:200]}") from error
+        raise InputError(f"{source}: {reason(error)}") from error
 
 
 def _runs(value: Any) -> tuple[list[dict[str, Any]], bool]:

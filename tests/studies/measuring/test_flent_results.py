@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -62,17 +63,21 @@ def document(height: float = 0.0) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def measured(tmp_path: Path, data: dict[str, Any]) -> tuple[dict[str, float], str]:
-    path = tmp_path / "run.flent.gz"
-    path.write_bytes(gzip.compress(json.dumps(data, sort_keys=True).encode()))
+def measured(
+    tmp_path: Path, data: dict[str, Any], ending: str = ".gz"
+) -> tuple[dict[str, float], str]:
+    path = tmp_path / f"run.flent{ending}"
+    pack = {".gz": gzip.compress, ".xz": lzma.compress, "": bytes}[ending]
+    path.write_bytes(pack(json.dumps(data, sort_keys=True).encode()))
     planned = Planned("run", (str(path),), {"bandwidth": "50Mbit"})
     result = one_run.measure(planned, Options())
     whole = {row["name"]: row["value"] for row in result.measures if row["number"] is None}
     return whole, result.run["origin"]
 
 
-def test_goodput_is_the_total_of_each_flow_in_its_own_time(tmp_path: Path):
-    found, origin = measured(tmp_path, document())
+@pytest.mark.parametrize("ending", ["", ".gz", ".xz"])
+def test_goodput_is_the_total_of_each_flow_in_its_own_time(tmp_path: Path, ending: str):
+    found, origin = measured(tmp_path, document(), ending)
     assert origin == "flent"
     assert found["classic_goodput"] == pytest.approx(12e6)
     assert found["l4s_goodput"] == pytest.approx(45e6)
