@@ -1,15 +1,19 @@
 """Where tests find their inputs, and which examples Hypothesis takes."""
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from typer.testing import CliRunner, Result
 
-from l4strace import console, resources
+from l4strace import cli, console, resources
 from tests.support import chromium, needs
 from tests.support.places import FIXTURES
+
+Call = Callable[..., Result]
 
 # The same examples in every run, and no limit of time: a busy machine finds no fault of ours.
 # HYPOTHESIS_PROFILE=default searches on.
@@ -59,3 +63,17 @@ def browser() -> Iterator[chromium.Chromium]:
     with chromium.Chromium() as running:
         running.size(1280)
         yield running
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """`call("flows", "run.pcap.xz")`: the result; our own errors are its `exception`."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *words: CliRunner().invoke(cli.app, [str(word) for word in words])
+
+
+@pytest.fixture
+def sample(tmp_path: Path, fixtures: Path) -> Path:
+    """A path that bleaches ECN, as its sender saw it."""
+    source = fixtures / "accecn-bleached" / "sender.pcap.xz"
+    return Path(shutil.copy(source, tmp_path / "run.pcap.xz"))

@@ -4,22 +4,7 @@ import polars as pl
 
 from l4strace.model import Analysis
 from l4strace.output import json, path_lines
-from tests.support.frames import capture, frame
-
-CARRIED = frame("directions", flow=[0, 1, 2], data_packets=[1000, 1000, 3])
-PATHS = frame(
-    "paths",
-    flow=[0, 1, 2],
-    forward=True,
-    near=0,
-    far=1,
-    matched=[200_000, 41_494, 7],
-    lost=0,
-    ect1_to_ce=[4_300, 0, 0],
-    ect0_to_ce=[0, 39, 0],
-    owd_median_us=[147.0, 13_407.0, 8.0],
-    owd_p99_us=[467.0, 21_867.0, 8.0],
-)
+from tests.support.frames import CARRIED, PATHS, capture, frame
 
 
 def test_terminal_and_json_have_delay_marks_and_losses():

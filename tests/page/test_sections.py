@@ -28,17 +28,6 @@ from l4strace.page.sections import (
     verdict,
 )
 from l4strace.wording.glossary import GLOSSARY
-from tests.support import synthetic
-
-
-@pytest.fixture(scope="module")
-def case() -> Case:
-    return Case(synthetic.misfire(), synthetic.misfire_analysis(), "l4strace diagnose a.pcap")
-
-
-@pytest.fixture(scope="module")
-def quiet() -> Case:
-    return Case(synthetic.healthy(), Analysis(()))
 
 
 def test_a_finding_shows_where_and_how_to_look(case: Case) -> None:

@@ -10,19 +10,11 @@ from l4strace.errors import UsageError
 from l4strace.model import Rule
 from l4strace.schema import TABLES
 from l4strace.wording.headlines import MAX_OF_A_RULE
-from l4strace.wording.rule_text import passages
+from l4strace.wording.rule_text import HEADINGS, passages
 from tests.support import synthetic
 from tests.support.rule_reads import reads
 
 FOLDER = Path(rules.__file__).parent
-HEADINGS = (
-    "What it checks",
-    "Why it matters",
-    "Evidence",
-    "When it is wrong",
-    "What to do",
-    "References",
-)
 every_rule = pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.code)
 
 

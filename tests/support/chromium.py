@@ -150,11 +150,6 @@ class Chromium:
             "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}]
         )
 
-    def screenshot(self, path: Path, *, whole: bool = False) -> None:
-        """What the window shows, or the whole page, as PNG."""
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(shot["data"]))
-
     def print(self, path: Path) -> None:
         """Prints to PDF."""
         printed = self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=False)

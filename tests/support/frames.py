@@ -149,3 +149,20 @@ def _repeat(value: Any, height: int) -> list[Any]:
         return [value] * height
     assert len(value) == height, f"{len(value)} values for {height} rows"
     return value
+
+
+CARRIED = frame("directions", flow=[0, 1, 2], data_packets=[1000, 1000, 3])
+PATHS = frame(
+    "paths",
+    flow=[0, 1, 2],
+    forward=True,
+    near=0,
+    far=1,
+    matched=[200_000, 41_494, 7],
+    lost=0,
+    ect1_to_ce=[4_300, 0, 0],
+    ect0_to_ce=[0, 39, 0],
+    owd_median_us=[147.0, 13_407.0, 8.0],
+    owd_p99_us=[467.0, 21_867.0, 8.0],
+)
+"""Two flows that two captures of a path share, and one of a few packets."""

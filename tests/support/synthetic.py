@@ -18,8 +18,6 @@ from l4strace.schema import STREAMED, TABLES
 START = 1_795_251_337_000_000_000
 SECONDS = 20.0
 RTT = 0.0105
-STICKY_FROM = 0.3 + 17 / 85
-"""When `_score` reaches 17."""
 DROPS = 5_000
 
 

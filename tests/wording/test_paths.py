@@ -1,22 +1,7 @@
 """What the path did between two captures."""
 
 from l4strace.wording import paths
-from tests.support.frames import frame
-
-CARRIED = frame("directions", flow=[0, 1, 2], data_packets=[1000, 1000, 3])
-PATHS = frame(
-    "paths",
-    flow=[0, 1, 2],
-    forward=True,
-    near=0,
-    far=1,
-    matched=[200_000, 41_494, 7],
-    lost=0,
-    ect1_to_ce=[4_300, 0, 0],
-    ect0_to_ce=[0, 39, 0],
-    owd_median_us=[147.0, 13_407.0, 8.0],
-    owd_p99_us=[467.0, 21_867.0, 8.0],
-)
+from tests.support.frames import CARRIED, PATHS, frame
 
 
 def test_a_clean_path_is_stated():

@@ -18,18 +18,7 @@ from l4strace.page.sections import findings, verdict
 from l4strace.page.sections.verdict import glance
 from l4strace.rules import RULES
 from l4strace.wording.amounts import typeset
-from tests.support import synthetic
 from tests.support.places import FIXTURES
-
-
-@pytest.fixture(scope="module")
-def case() -> Case:
-    return Case(synthetic.misfire(), synthetic.misfire_analysis(), "l4strace diagnose a.pcap")
-
-
-@pytest.fixture(scope="module")
-def quiet() -> Case:
-    return Case(synthetic.healthy(), Analysis(()))
 
 
 def test_the_verdict_opens_with_the_worst_finding(case: Case) -> None:
