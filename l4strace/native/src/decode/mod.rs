@@ -6,7 +6,7 @@ mod bytes;
 mod datagram;
 mod ip;
 pub mod link;
-mod options;
+pub mod options;
 mod plain;
 mod tcp;
 pub mod tunnel;

@@ -3,18 +3,18 @@
 use super::bytes::{be16, be24, be32};
 use crate::packet::{AccEcnOption, Packet, Sack};
 
-const END: u8 = 0;
-const NOP: u8 = 1;
-const MSS: u8 = 2;
-const WINDOW_SCALE: u8 = 3;
-const SACK_PERMITTED: u8 = 4;
-const SACK: u8 = 5;
-const TIMESTAMPS: u8 = 8;
+pub const END: u8 = 0;
+pub const NOP: u8 = 1;
+pub const MSS: u8 = 2;
+pub const WINDOW_SCALE: u8 = 3;
+pub const SACK_PERMITTED: u8 = 4;
+pub const SACK: u8 = 5;
+pub const TIMESTAMPS: u8 = 8;
 /// RFC 9768 section 3.2.3: order 0 begins with EE0B, order 1 with EE1B.
-const ACCECN_ORDER_0: u8 = 172;
-const ACCECN_ORDER_1: u8 = 174;
+pub const ACCECN_ORDER_0: u8 = 172;
+pub const ACCECN_ORDER_1: u8 = 174;
 /// RFC 4727 and 6994: an experiment identifier follows.
-const EXPERIMENT: u8 = 254;
+pub const EXPERIMENT: u8 = 254;
 
 /// Timestamps alone, aligned as RFC 7323 appendix A recommends: what most data segments carry.
 const ALIGNED_TIMESTAMPS: [u8; 4] = [NOP, NOP, TIMESTAMPS, 10];

@@ -1,19 +1,12 @@
 //! The TCP header with the options that `decode` reads; other options become no-operations.
 
 use super::{checksum, Frame};
+use crate::decode::options::{
+    ACCECN_ORDER_0, ACCECN_ORDER_1, END, EXPERIMENT, MSS, NOP, SACK, SACK_PERMITTED, TIMESTAMPS, WINDOW_SCALE,
+};
 
-const END: u8 = 0;
-const NOP: u8 = 1;
-const MSS: u8 = 2;
-const WINDOW_SCALE: u8 = 3;
-const SACK_PERMITTED: u8 = 4;
-const SACK: u8 = 5;
-const TIMESTAMPS: u8 = 8;
-const ACCECN_ORDER_0: u8 = 172;
-const ACCECN_ORDER_1: u8 = 174;
-/// RFC 4727: for experiments. The first stands for any option whose length is impossible.
-const EXPERIMENT_1: u8 = 253;
-const EXPERIMENT_2: u8 = 254;
+/// RFC 4727: for experiments. It stands for any option whose length is impossible.
+const IMPOSSIBLE: u8 = 253;
 /// Three counters of 24 bits (RFC 9768 section 3.2.3).
 const COUNTERS: usize = 9;
 const PROTOCOL: u32 = 6;
@@ -54,7 +47,7 @@ fn options(out: &mut Vec<u8>, data: &[u8]) {
         let body = data.get(at + 1).and_then(|&length| data.get(at + 2..at + usize::from(length)));
         let Some(body) = body else {
             // Lengths that contradict each other still do.
-            out.push(EXPERIMENT_1);
+            out.push(IMPOSSIBLE);
             out.extend(data.get(at + 1));
             break;
         };
@@ -70,7 +63,7 @@ fn one(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
         (MSS, 2) | (WINDOW_SCALE, 1) | (SACK_PERMITTED, 0) => body.len(),
         (TIMESTAMPS, 8) | (SACK, 8 | 16 | 24 | 32) => body.len(),
         (ACCECN_ORDER_0 | ACCECN_ORDER_1, n) => n.min(COUNTERS),
-        (EXPERIMENT_2, n @ 2..) if matches!(body[..2], [0xac, 0xc0 | 0xc1 | 0xce]) => n.min(2 + COUNTERS),
+        (EXPERIMENT, n @ 2..) if matches!(body[..2], [0xac, 0xc0 | 0xc1 | 0xce]) => n.min(2 + COUNTERS),
         (_, n) => {
             out.resize(out.len() + n + 2, NOP);
             return;
