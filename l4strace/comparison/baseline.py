@@ -26,6 +26,7 @@ from l4strace.studies.cells import Tables
 from l4strace.studies.dataset import lying_at, parameters_of, table_of
 from l4strace.studies.measures import QUANTITIES
 from l4strace.studies.parameters import PREFIX
+from l4strace.studies.store import READ
 
 WORSE = {
     "l4s_share": -1, "l4s_of_link": -1, "l4s_goodput": -1, "classic_goodput": -1,
@@ -57,8 +58,7 @@ def packed(tables: Tables) -> bytes:
 def is_one(path: Path) -> bool:
     """Whether a regular file is a baseline."""
     # A file that is swapped for a link or a pipe just now is not followed and does not block.
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags), "rb") as file:
+    with os.fdopen(os.open(path, READ), "rb") as file:
         try:
             columns = pl.read_parquet_schema(file)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
