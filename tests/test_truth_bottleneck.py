@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from l4strace.bottleneck.kinds import ROWS
 from tests.support.truth import PRAGUE, alone, facts, found, judged, load
 from tests.support.truth import lab_path as lab_path
 
@@ -68,3 +69,14 @@ def test_a_fallback_behind_either_is_justified() -> None:
     said = "classic-or-per-flow"
     assert judged("L4S309", facts("per-flow", "all"), variant=said) is True
     assert judged("L4S309", facts(), variant=said) is False
+
+
+def test_the_table_is_judged_without_each_row_and_each_sign() -> None:
+    left = dict(load("ablate").without())
+    rows = [table for name, table in left.items() if name.startswith("row ")]
+    assert {len(table) for table in rows} == {len(ROWS) - 1}
+    for sign in {sign for row in ROWS for sign in (*row.needs, *row.unless)}:
+        table = left[f"sign {sign.name}"]
+        assert len(table) == len(ROWS)
+        assert not [row for row in table if sign in (*row.needs, *row.unless)]
+        assert not [row for row in table if f"{{{sign.key}}}" in row.says]
