@@ -237,8 +237,8 @@ def with_fallback(evidence: Evidence, *, strict: bool = False) -> Evidence:
     except Exception as error:
         if strict:
             raise
-        reason = f"the table {FALLBACK} failed {_why(error)}"
-        return replace(evidence, broken=(*evidence.broken, reason))
+        why = f"the table {FALLBACK} failed {_why(error)}"
+        return replace(evidence, broken=(*evidence.broken, why))
     for kept in (*SHARED, fallback.rows):
         hand_on(kept, evidence, decided)
     return decided
@@ -358,8 +358,7 @@ def _ask(rule: Rule, evidence: Evidence, strict: bool) -> list[Finding | Skipped
     except Exception as error:
         if strict:
             raise
-        reason = f"the rule itself failed ({type(error).__name__}: {error}): please report this"
-        return [Skipped(reason.splitlines()[0], rule=rule.code)]
+        return [Skipped(f"the rule itself failed {_why(error)}", rule=rule.code)]
 
 
 def _what(finding: Finding) -> tuple[object, ...]:

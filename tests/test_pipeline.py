@@ -29,7 +29,7 @@ def rule(code: str, *said: Finding | Skipped) -> Rule:
 
 
 def broken(_: object) -> list[Finding | Skipped]:
-    raise ValueError("no such column")
+    raise ValueError("no such column\nin the plan")
 
 
 def test_derive_gives_every_declared_table():
@@ -93,7 +93,9 @@ def test_a_broken_rule_is_skipped_with_the_reason_and_the_others_are_heard(
     monkeypatch.setattr(rules, "RULES", (bad, good))
     analysis = pipeline.judge(evidence())
     assert [f.message for f in analysis.findings] == ["heard"]
-    assert "ValueError: no such column" in analysis.skipped[0].reason
+    assert analysis.skipped[0].reason == (
+        "the rule itself failed (ValueError: no such column): please report this"
+    )
     with pytest.raises(ValueError, match="no such column"):
         pipeline.judge(evidence(), strict=True)
 

@@ -10,7 +10,7 @@ from l4strace.fallback.causes import (
     of_recorded,
     slow_link,
 )
-from l4strace.fallback.conditions import UNCHANGED, Conditions
+from l4strace.fallback.conditions import Conditions
 from l4strace.fallback.place import SUITED, Place, confidence
 from l4strace.fallback.recorded import MIN_SHARE, Recorded
 from l4strace.fallback.replayed import Replayed
@@ -75,10 +75,7 @@ def _sure(place: Place, score: Recorded, cause: Cause) -> Confidence:
 
 
 def of_packets(
-    place: Place,
-    response: Response | None,
-    score: Replayed | None,
-    then: Conditions = UNCHANGED,
+    place: Place, response: Response | None, score: Replayed | None, then: Conditions
 ) -> Verdict:
     """How the sender reduces shows what the fallback does; else the score shows what it would."""
     shown = _of_response(place, response, score, then) if response else None

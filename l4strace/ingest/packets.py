@@ -105,10 +105,7 @@ def of_one_capture(path: str, progress: Progress | None = None) -> Iterator[pl.D
 
 
 def acks_of_source(
-    capture: Capture,
-    number: int,
-    progress: Progress | None = None,
-    stretch: Stretch = WHOLE_RUN,
+    capture: Capture, number: int, progress: Progress | None, stretch: Stretch
 ) -> Iterator[pl.DataFrame]:
     """Streams the `acks` table of one capture, without what the kernel sampled beside them."""
     second = second_pass(capture, number)

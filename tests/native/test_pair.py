@@ -55,9 +55,10 @@ def _conversation(count: int) -> list[tuple[bool, bytes]]:
     return out
 
 
-def _both(folder: Path, skew_ns: int, delay_ns: int = 5 * MS, count: int = 50) -> list[str]:
+def _both(folder: Path, skew_ns: int, count: int = 50) -> list[str]:
     """The conversation near the client and near the server, whose clock is ``skew_ns`` ahead."""
     client, server, now = [], [], 10**18
+    delay_ns = 5 * MS
     for from_client, frame in _conversation(count):
         near, far = (client, server) if from_client else (server, client)
         near.append((now + (0 if from_client else skew_ns), frame))

@@ -167,8 +167,7 @@ def by_value(values: pl.Series, made: Callable[[pl.Expr], pl.Expr]) -> pl.Series
 
 def unsigned(expr: pl.Expr, bits: int = 64) -> pl.Expr:
     """Negative and oversized values (a field that was read wrongly) become null."""
-    dtype = {8: pl.UInt8(), 16: pl.UInt16(), 32: pl.UInt32(), 64: pl.UInt64()}[bits]
-    return expr.cast(dtype, strict=False)
+    return expr.cast({16: pl.UInt16, 64: pl.UInt64}[bits], strict=False)
 
 
 def below(expr: pl.Expr, limit: int) -> pl.Expr:
