@@ -19,7 +19,7 @@ class Shown(NamedTuple):
     value: float | None = None
     threshold: float | None = None
     bound: str = ""
-    """`at least` or `at most`: which side of the threshold the sign is on."""
+    """`at least`, `at most`, `above` or `below`: the side of the threshold on which it is true."""
     words: str = ""
     """The value as it is worded, where its quantity would claim too much."""
 
