@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from l4strace import console, resources
-from l4strace.commands import inputs, study_folder
+from l4strace.commands import inputs, page_file, study_folder
 from l4strace.commands.arguments import Files, Part
 from l4strace.commands.destination import ANOTHER, Destination
 from l4strace.errors import OutputError, UsageError
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from l4strace.page.chart import Chart
     from l4strace.pipeline import Judged
     from l4strace.studies.cells import Tables
-
-HEAD_BYTES = 1024
-"""Bytes at the start of a file that hold the signature of charts of l4strace."""
 
 
 class Maps(NamedTuple):
@@ -210,6 +207,5 @@ def _ours(path: Path) -> bool:
     from l4strace.page import packet_page
     from l4strace.page.drawing import svg
 
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    return any(sign.encode() in head for sign in (svg.SIGNATURE, packet_page.SIGNATURE))
+    start = page_file.head(path)
+    return any(sign.encode() in start for sign in (svg.SIGNATURE, packet_page.SIGNATURE))

@@ -94,7 +94,12 @@ def ours(place: Path) -> bool:
     """Whether a regular file is a page that l4strace wrote."""
     from l4strace.ingest.files import PAGE
 
+    return PAGE in head(place)
+
+
+def head(place: Path) -> bytes:
+    """The first bytes of a regular file, where its mark is."""
     # A file that is swapped for a link or a pipe just now is not followed and does not block.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(os.open(place, flags), "rb") as file:
-        return PAGE in file.read(HEAD_BYTES)
+        return file.read(HEAD_BYTES)
