@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import wraps
-from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -92,21 +91,18 @@ T = TypeVar("T")
 def kept(function: Callable[[C], T]) -> Callable[[C], T]:
     """Keeps what ``function(capture)`` returns beside the capture: many ask for the same.
 
-    A thread that asks while another works it out waits for that answer. The capture itself is not
-    kept: it would hold itself, and with it all that is kept beside it.
+    The capture itself is not kept: it would hold itself, and with it all that is kept beside it.
     """
-    name, working = _place(function), RLock()
+    name = _place(function)
 
     @wraps(function)
     def answer(capture: C) -> T:
         known = vars(capture)
         if name not in known:
-            with working:
-                if name not in known:
-                    found = function(capture)
-                    if found is not capture:
-                        known[name] = found
-                    return found
+            found = function(capture)
+            if found is not capture:
+                known[name] = found
+            return found
         answered: T = known[name]
         return answered
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import copy_context
 from dataclasses import dataclass, replace
 from dataclasses import fields as fields_of
-from functools import partial
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -60,7 +58,6 @@ DERIVE = "derive"
 """Stands for the rule in a `Skipped` that names a broken table."""
 
 MAKERS: dict[str, Callable[[Capture], pl.DataFrame]] = {
-    # First, as it takes as long as all others together.
     "bottlenecks": bottleneck.bottlenecks,
     "signs": bottleneck.signs,
     "cuts": cuts.table,
@@ -74,7 +71,7 @@ MAKERS: dict[str, Callable[[Capture], pl.DataFrame]] = {
     "pressed": pressed.table,
     "hosts": hosts.table,
 }
-"""What makes each derived table, in the order in which they begin."""
+"""What makes each derived table, in their order."""
 
 FALLBACK = "fallback"
 """The derived table that follows from the others."""
@@ -213,15 +210,13 @@ def derive(capture: Capture, *, strict: bool = False) -> Evidence:
     given, capture = capture, replace(capture)
     values: dict[str, Any] = {f.name: getattr(capture, f.name) for f in fields_of(Capture)}
     broken: dict[str, str] = {}
-    whole = {"paths": partial(_paths, capture, strict)}
+    values["paths"] = _paths(capture, strict)
     capture = one_way.without_partial_paths(capture)
-    whole["rounds"] = partial(_rounds, capture)
-    made = partial(_derived, capture=capture, broken=None if strict else broken)
-    jobs = {name: partial(made, name) for name in MAKERS}
-    tables = _side_by_side({**whole, **jobs})
+    values["rounds"] = _rounds(capture)
+    values |= {name: _derived(name, capture, None if strict else broken) for name in MAKERS}
     reasons = tuple(broken[name] for name in DERIVED if name in broken)
     undecided = {"broken": reasons, FALLBACK: TABLES[FALLBACK].empty()}
-    evidence = Evidence(**values | tables | undecided)
+    evidence = Evidence(**values | undecided)
     for kept in SHARED:
         hand_on(kept, capture, evidence)
     # The proof asks for it once more.
@@ -242,24 +237,6 @@ def with_fallback(evidence: Evidence, *, strict: bool = False) -> Evidence:
     for kept in (*SHARED, fallback.rows):
         hand_on(kept, evidence, decided)
     return decided
-
-
-def _side_by_side(jobs: dict[str, Callable[[], pl.DataFrame]]) -> dict[str, pl.DataFrame]:
-    """The table of each job. Two run at a time where polars has threads for them.
-
-    More gain nothing: one table takes as long as all the others together.
-    """
-    if pl.thread_pool_size() == 1:
-        return {name: job() for name, job in jobs.items()}
-    from concurrent.futures import ThreadPoolExecutor
-
-    pool = ThreadPoolExecutor(2)
-    try:
-        running = {name: pool.submit(copy_context().run, job) for name, job in jobs.items()}
-        return {name: job.result() for name, job in running.items()}
-    finally:
-        # An interrupt waits for the two that run, and not for all.
-        pool.shutdown(cancel_futures=True)
 
 
 def _rounds(capture: Capture) -> pl.DataFrame:

@@ -2,17 +2,14 @@
 
 import gc
 import re
-import threading
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 
-import polars as pl
 import pytest
 
-from l4strace import pipeline, resources, rules
+from l4strace import pipeline, rules
 from l4strace.derive import neighbors, vantage
 from l4strace.derive.senders import pressed
-from l4strace.evidence import DERIVED, Capture, kept, traffic
+from l4strace.evidence import DERIVED, traffic
 from l4strace.model import Confidence, Finding, Rule, Severity, Skipped
 from l4strace.schema import STREAMED, TABLES
 from l4strace.schema import evidence as schema_of_evidence
@@ -149,56 +146,14 @@ def test_rules_and_page_do_not_hand_over_the_rounds_again() -> None:
     assert not [place for place in vars(derived) if place.endswith(".measured")]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_tables_that_break_are_named_in_one_order_whatever_the_threads(
-    monkeypatch: pytest.MonkeyPatch, threads: int
-) -> None:
+def test_tables_that_break_are_named_in_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: object) -> None:
         raise TypeError("no such number")
 
     for name in ("hosts", "bottlenecks", "cuts"):
         monkeypatch.setitem(pipeline.MAKERS, name, fail)
-    monkeypatch.setattr(pl, "thread_pool_size", lambda: threads)
     broken = pipeline.derive(capture()).broken
     assert [reason.split()[2] for reason in broken] == ["cuts", "bottlenecks", "hosts"]
-
-
-def test_what_two_threads_ask_for_is_worked_out_once() -> None:
-    again, calls = threading.Event(), []
-
-    @kept
-    def answer(_: Capture) -> object:
-        calls.append(1)
-        if len(calls) > 1:
-            again.set()
-        # Time enough for the other thread to come and work it out, too, if nothing holds it.
-        again.wait(0.3)
-        return object()
-
-    both = threading.Barrier(2, timeout=10)
-    of = capture()
-
-    def ask() -> object:
-        both.wait()
-        return answer(of)
-
-    with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(ask) for _ in range(2)]
-        first, second = (one.result() for one in asked)
-    assert first is second
-    assert len(calls) == 1
-
-
-def test_tables_made_beside_each_other_are_timed_as_parts_of_their_stage(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(pl, "thread_pool_size", lambda: 2)
-    resources.forget_timings()
-    with resources.timed("derive"):
-        pipeline.derive(capture())
-    stages = [line for line in resources.timings().splitlines()[1:-2] if not line.startswith(" ")]
-    resources.forget_timings()
-    assert [stage.split()[0] for stage in stages] == ["derive"]
 
 
 def test_what_a_capture_keeps_ends_with_it() -> None:

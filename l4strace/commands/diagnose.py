@@ -71,7 +71,7 @@ def diagnose(
       l4strace diagnose client.pcap server.pcap trace.txt.zst -o ticket-4711.html
     """
     resources.forget_timings()
-    resources.suit(files.paths)
+    resources.one_thread_of_polars()
     from l4strace.commands.page_file import PageFile, command_line
 
     with resources.timed("import"):

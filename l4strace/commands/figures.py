@@ -114,7 +114,7 @@ def figures(
     if (tables := study_folder.tables(files.paths)) is not None:
         _heat_maps(tables, maps, output, force)
         return
-    resources.suit(files.paths)
+    resources.one_thread_of_polars()
     from l4strace.commands import packet_pages
     from l4strace.pipeline import Asked
 

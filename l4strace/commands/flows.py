@@ -29,7 +29,7 @@ def flows(
       l4strace flows run.pcapng
       l4strace flows run.pcapng --json | jq '.flows[] | select(.mode == "accecn")'
     """
-    resources.suit(files.paths)
+    resources.one_thread_of_polars()
     from l4strace import pipeline
     from l4strace.evidence import traffic
     from l4strace.ingest.selection import in_time, of_flows

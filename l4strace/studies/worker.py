@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 
-from l4strace import console
+from l4strace import console, resources
 from l4strace.errors import L4straceError, reason
 from l4strace.studies import places
 from l4strace.studies.measuring import one_run
@@ -30,6 +30,8 @@ def main(descriptor: int) -> None:
     # The parent decides what an interrupt means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     console.configure(console.Settings(quiet=True))
+    # There are as many workers as processors.
+    resources.limit_threads(1)
     warnings.simplefilter("ignore")
     with Connection(descriptor) as parent:
         parent.send(READY)
