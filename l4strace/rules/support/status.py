@@ -27,7 +27,7 @@ CE = CODEPOINTS["ce"]
 BLEACHED, REMARKED = "L4S104", "L4S105"
 ON_THE_WAY = {BLEACHED: "erases ECT(1)", REMARKED: "re-marks ECT(1)"}
 """What a path does to ECT(1), by the rule that finds it."""
-GIVEN_UP = {"L4S115": "tried ECT", "L4S210": "gave ECT(1) up"}
+GIVEN_UP = {"L4S115": "tried ECT before", "L4S210": "gave L4S up"}
 """What a sender over UDP made of ECN before it sent Not-ECT for good, by the rule that finds it."""
 Faults = dict[str, frozenset[int]]
 """Conversations of which the path does not leave ECT(1) alone, by the rule that finds it."""
@@ -172,11 +172,11 @@ def _queue_over_udp(evidence: Evidence, ect1: pl.DataFrame) -> tuple[int, str]:
 
 
 def _given_up(known: pl.DataFrame, faults: Faults) -> str:
-    """`; flow 0 gave ECT(1) up (L4S210)`, of the largest that did."""
+    """`; flow 0 gave L4S up (L4S210)`, of the largest that did."""
     for rule, what in GIVEN_UP.items():
         hit = known.filter(pl.col("flow").is_in(faults[rule]))
         if hit.height:
-            return f"; flow {hit['flow'][0]} {what} before ({rule})"
+            return f"; flow {hit['flow'][0]} {what} ({rule})"
     return ""
 
 
