@@ -208,9 +208,7 @@ def test_an_intact_path_changes_nothing_about_the_answer() -> None:
 def test_what_a_sender_gave_up_is_said() -> None:
     gave_up = Finding(Severity.WARNING, Confidence.HIGH, "", rule="L4S210", flow=0)
     found = status(over_udp(flow(0, "udp-prague", not_ect=90, ect1=1)), [gave_up])
-    assert found.sentence == (
-        "No: flow 0 (UDP Prague) sends Not-ECT; flow 0 gave L4S up (L4S210)."
-    )
+    assert found.sentence == "No: flow 0 (UDP Prague) sends Not-ECT; flow 0 gave L4S up (L4S210)."
 
 
 HIDDEN = (
