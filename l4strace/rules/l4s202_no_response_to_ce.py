@@ -95,7 +95,7 @@ def _over_udp(evidence: Evidence) -> list[Finding | Skipped]:
     known = (table.select(KEY) for table in (evidence.pressed, controlled.followed(evidence)))
     if calm := senders.join(pl.concat(known), on=KEY, how="anti").height:
         who = f"{count(calm, 'flow')} over UDP"
-        found.append(Skipped(f"{who}: too few marks to ask for half of the rate"))
+        found.append(Skipped(f"{who}: too few CE marks to expect a halved rate"))
     return [*found, *unread]
 
 

@@ -142,7 +142,7 @@ def test_a_healthy_run_has_no_fault_but_the_pause_of_its_link(shared_data: Path)
         assert codes == (set() if run == "up1" else {"L4S203", "L4S205", "L4S308"})
         # The replay of its controller shows that UDP Prague responds.
         calm = [one.reason for one in analysis.skipped if one.rule == "L4S202"]
-        asked = "1 flow over UDP: too few marks to ask for half of the rate"
+        asked = "1 flow over UDP: too few CE marks to expect a halved rate"
         assert calm == ([] if run == "up1" else [asked])
 
 

@@ -51,7 +51,7 @@ def test_half_of_the_rate_is_one() -> None:
 def test_few_marks_ask_for_too_little() -> None:
     assert pressed.table(scene(ce=10)).is_empty()
     (found,) = check(scene(ce=10))
-    assert found == Skipped("1 flow over UDP: too few marks to ask for half of the rate")
+    assert found == Skipped("1 flow over UDP: too few CE marks to expect a halved rate")
 
 
 def test_senders_over_tcp_have_laws() -> None:
