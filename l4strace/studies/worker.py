@@ -26,13 +26,7 @@ PR_SET_PDEATHSIG = 1
 
 def main(descriptor: int) -> None:
     """Answers (run, options, page) with a Result, until the parent hangs up."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    # The parent decides what an interrupt means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    console.configure(console.Settings(quiet=True))
-    # There are as many workers as processors.
-    resources.limit_threads(1)
-    warnings.simplefilter("ignore")
+    settle()
     with Connection(descriptor) as parent:
         parent.send(READY)
         while True:
@@ -42,6 +36,16 @@ def main(descriptor: int) -> None:
                 # Without the destructors of native libraries: there is nothing to save.
                 os._exit(0)
             parent.send(answer(planned, options, page))
+
+
+def settle() -> None:
+    """Makes this process one of many: it ends with its parent, is silent, and has one thread."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    # The parent decides what an interrupt means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    console.configure(console.Settings(quiet=True))
+    warnings.simplefilter("ignore")
+    resources.limit_threads(1)
 
 
 def answer(planned: Planned, options: Options, page: Page | None = None) -> Result:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
-import time
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ from l4strace.studies.measuring import one_run, results
 from l4strace.studies.planned import Limits, Options, Planned
 from l4strace.studies.sources import discover, elsewhere, names
 from l4strace.studies.store import Store
+from l4strace.studies.worker import READY
 from tests.support.sweeps import invented
 
 NO_OPTIONS = Options()
@@ -291,18 +295,25 @@ def test_memory_of_earlier_runs_is_not_counted_against_a_run(
     assert [one.run["status"] for one in alone] == ["failed", "ok"]
 
 
-def test_a_worker_has_one_core(monkeypatch: pytest.MonkeyPatch):
-    """As many workers as cores: polars on all of them in each would only be slower."""
+def test_a_worker_has_one_core_and_leaves_interrupts_to_its_parent(monkeypatch: pytest.MonkeyPatch):
+    """As many workers as cores: more threads in each would only be slower."""
     monkeypatch.setenv("POLARS_MAX_THREADS", "8")
     worker = pool.Worker()
     try:
-        environment = Path(f"/proc/{worker._process.pid}/environ")
-        # Empty between the start of the new program and the kernel's note of where it lies.
-        while not (words := environment.read_bytes()) and worker._process.poll() is None:
-            time.sleep(0.01)
+        assert worker.connection.recv() == READY
+        process = Path(f"/proc/{worker._process.pid}")
+        environment = (process / "environ").read_bytes().split(b"\0")
+        status = (process / "status").read_text()
     finally:
         worker.stop()
-    assert b"POLARS_MAX_THREADS=1" in words.split(b"\0")
+    assert b"POLARS_MAX_THREADS=1" in environment
+    ignored = int(re.search(r"^SigIgn:\s*(\w+)$", status, re.MULTILINE)[1], 16)
+    assert ignored & 1 << signal.SIGINT - 1
+    settled = (
+        "from l4strace.studies import worker; worker.settle(); print(resources.most_threads())"
+    )
+    code = f"from l4strace import resources; {settled}"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "1\n"
 
 
 def test_a_process_that_is_gone_is_a_row(mixed: Path):
