@@ -57,12 +57,16 @@ def test_a_stated_number_holds_for_both():
     assert (resources.most_threads(), os.environ["POLARS_MAX_THREADS"]) == (2, "2")
 
 
-@pytest.mark.parametrize("command", ["diagnose", "flows"])
-def test_a_command_decides_before_polars_is_imported(command):
-    after = (
-        f"from l4strace.commands import {command}; import sys; assert 'polars' not in sys.modules"
+@pytest.mark.parametrize("command", [["diagnose", "--no-html"], ["flows"], ["figures", "-o."]])
+def test_a_command_decides_before_polars_is_imported(command, tmp_path):
+    code = (
+        f"import sys; sys.argv = ['l4strace', *{command}, {str(SAMPLE)!r}]\n"
+        "from l4strace.__main__ import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "import polars; sys.exit(polars.thread_pool_size() != 1)"
     )
-    subprocess.run([sys.executable, "-c", f"import l4strace.cli; {after}"], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, capture_output=True)
 
 
 def test_queries_run_in_memory_unless_the_environment_says_otherwise(monkeypatch):
